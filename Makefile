@@ -1,0 +1,35 @@
+# `make demo` and `make test` do all set-up themselves; see README.md.
+VENV ?= .venv
+BIN := $(VENV)/bin
+CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
+PY := src tests benchmarks
+
+.PHONY: demo test bench lint format setup clean
+
+demo: setup
+	$(BIN)/openral robot render --all --out out/robots.png
+
+test: setup lint
+	$(BIN)/python -m pytest -n 2
+
+bench: setup
+	@for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done
+
+lint: setup
+	$(BIN)/ruff check $(PY)
+	$(BIN)/ruff format --check $(PY)
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(filter-out %CMakeLists.txt,$(CPP))
+
+format: setup
+	$(BIN)/ruff check --fix $(PY)
+	$(BIN)/ruff format $(PY)
+	$(BIN)/clang-format -i $(filter-out %CMakeLists.txt,$(CPP))
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt CMakeLists.txt tools/setup.sh $(CPP)
+	tools/setup.sh $(VENV)
+
+clean:
+	rm -rf $(VENV) build out

@@ -1,0 +1,11 @@
+// The one extension module, openral._core; each concept binds itself.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_kinematics(nb::module_& module);
+
+NB_MODULE(_core, module) {
+  module.doc() = "openral's C++ core";
+  bind_kinematics(module);
+}

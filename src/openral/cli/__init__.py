@@ -1,0 +1,61 @@
+"""The `openral` command. Each subcommand lives in a module of its own, imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import typer
+import typer.core
+
+from openral.errors import OpenralError, choices
+
+# name -> (module with `app`, one line of help)
+COMMANDS = {
+    "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
+    "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
+}
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+class _LazyGroup(typer.core.TyperGroup):
+    """Lists the commands without importing them, so that `openral --help` answers at once."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        return typer.core.TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in COMMANDS:
+            ctx.fail(f"no command '{name}'; {choices(name, COMMANDS, 'commands')}")
+        module = importlib.import_module(COMMANDS[name][0])
+        return name, typer.main.get_command(module.app), args[1:]
+
+
+app = typer.Typer(
+    cls=_LazyGroup, no_args_is_help=True, add_completion=False, context_settings=_CONTEXT
+)
+
+
+@app.callback()
+def _openral() -> None:
+    """Run any robot, simulated or real, with every motion proven clear before it is applied.
+
+    Example: openral robot list
+    """
+
+
+def main() -> None:
+    """Entry point: an error that the user can mend is a message and exit code 2, not a traceback."""
+    try:
+        app()
+    except OpenralError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

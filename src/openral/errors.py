@@ -1,0 +1,66 @@
+"""Every error that openral raises on purpose: each names the offender, its value and what is valid."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class OpenralError(Exception):
+    """Base of all errors that a user can cause and mend."""
+
+
+class ConfigError(OpenralError):
+    """A manifest, an option or a combination of them is wrong."""
+
+
+class CapabilityMismatch(OpenralError):  # noqa: N818 - the name is part of the interface
+    """Two parts were asked to work together that cannot."""
+
+
+class ModelUnavailable(OpenralError):  # noqa: N818
+    """A robot model that a manifest names is not on this machine."""
+
+
+class SafetyViolation(OpenralError):  # noqa: N818
+    """A motion was refused by the safety kernel."""
+
+
+class PerceptionStale(OpenralError):  # noqa: N818
+    """An observation that a decision needs is missing or too old."""
+
+
+class TransportError(OpenralError):
+    """The wire, a service or a device did not answer as it must."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in a file."""
+
+    message: str
+    where: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        prefix = f"line {self.line}: " if self.line else ""
+        return f"{prefix}{self.where}: {self.message}" if self.where else prefix + self.message
+
+
+class ManifestError(ConfigError):
+    """A YAML manifest is not valid; lists every problem with its line."""
+
+    def __init__(self, source: Path | str, problems: Iterable[Problem]) -> None:
+        self.source = str(source)
+        self.problems = sorted(problems, key=lambda problem: problem.line or 0)
+        super().__init__("\n".join([f"{self.source}:", *(f"  {p}" for p in self.problems)]))
+
+
+def choices(value: str, valid: Iterable[str], noun: str = "valid choices") -> str:
+    """Says which names would have been right, the nearest one first if there is one."""
+    names = list(valid)
+    near = difflib.get_close_matches(value, names, n=1, cutoff=0.6)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    return f"{hint}{noun}: {', '.join(names) if names else 'none'}"
