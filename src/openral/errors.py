@@ -1,4 +1,4 @@
-"""Every error that openral raises on purpose: each names the offender, its value and what is valid."""
+"""Every error that openral raises on purpose: it names the offender and what would be valid."""
 
 from __future__ import annotations
 
