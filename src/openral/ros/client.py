@@ -35,7 +35,7 @@ class Client:
         self.node = node
         self.name = name
         self.type_name = type_name
-        self.request_class = types.message_class(f"{type_name}_Request")
+        self.request_class: Any = types.message_class(f"{type_name}_Request")
         self._response = f"{type_name}_Response"
         self.faults = Faults(node.log, name)
         self._id = secrets.token_bytes(8)
@@ -83,7 +83,7 @@ class Client:
         return future
 
     def call(self, request: Message, timeout_s: float = 5.0) -> Any:
-        """Waits for a server and its answer; raises ServiceUnavailable, ServerGone, ServiceTimeout."""
+        """Waits for a server and its answer, or raises which of the two did not come."""
         if self.node.context.io.in_loop_thread:
             raise ConfigError(f"'{self.name}' called from a reply callback would wait for itself")
         start = time.monotonic()

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 class Context:
     """Opens the graph; use as `with Context() as context:` or call `close`."""
 
-    def __init__(
-        self, network: Network | None = None, transport: Transport | None = None
-    ) -> None:
+    def __init__(self, network: Network | None = None, transport: Transport | None = None) -> None:
         if transport is None:
             from openral.ros.dds_transport import DdsTransport
 

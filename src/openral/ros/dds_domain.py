@@ -1,4 +1,4 @@
-"""Cyclone allows one configuration per domain in a process: contexts that share a domain share it."""
+"""One configuration per domain in a process: contexts on one domain share it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _create(network: Network) -> Domain:
         return Domain(network.domain, cyclone_xml(network))
     except DDSException as error:
         where = f"interface '{network.interface}'" if network.interface else "the network"
-        raise TransportError(f"cannot open DDS domain {network.domain} on {where}: {error}") from error
+        raise TransportError(
+            f"cannot open DDS domain {network.domain} on {where}: {error}"
+        ) from error
 
 
 def delete(entity: Entity) -> None:

@@ -38,7 +38,7 @@ class DdsWriter:
         self.guid: bytes = entity.guid.bytes
 
     def write(self, payload: bytes) -> None:
-        """CDR with its 4-byte header; padded here to the multiple of 4 that ROS puts on the wire."""
+        """CDR with its 4-byte header; padded here to a multiple of 4 as ROS does it."""
         rest = len(payload) & 3
         code = ddspy_write(self._ref, payload + b"\0\0\0"[rest - 1 :] if rest else payload)
         if code < 0:
@@ -57,8 +57,10 @@ class DdsWriter:
             if data is None:
                 continue
             tags = from_cyclone(data.qos)[1]
-            if user_data_tag in tags if user_data_tag else (
-                data.key.bytes[:_PREFIX] == participant[:_PREFIX]
+            if (
+                user_data_tag in tags
+                if user_data_tag
+                else (data.key.bytes[:_PREFIX] == participant[:_PREFIX])
             ):
                 return True
         return False

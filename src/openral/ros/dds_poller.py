@@ -102,7 +102,8 @@ def _after_match(reader: DdsReader, ready: Callable[[], None]) -> Callable[[], N
     """Clears the status that woke us, as it would wake us for ever."""
 
     def acknowledge() -> None:
-        reader.entity.get_subscription_matched_status()
+        entity: Any = reader.entity
+        entity.get_subscription_matched_status()
         ready()
 
     return acknowledge

@@ -22,7 +22,7 @@ _INFO_WORD, _MAP_WORD = 3, 5
 @cache
 def _template() -> Any:
     """One real type; its description is lent to all others and then withheld from the wire."""
-    cls = make_idl_struct("Bytes", "openral.Bytes", {"d": uint8})
+    cls: Any = make_idl_struct("Bytes", "openral.Bytes", {"d": uint8})
     cls.__idl__.populate()
     cls.__idl__.fill_type_data()
     return cls
@@ -30,14 +30,14 @@ def _template() -> Any:
 
 def opaque_type(type_name: str) -> Any:
     """A fresh class for a topic: each topic needs its own, as the C layer compares them."""
-    cls = make_idl_struct("Bytes", type_name.replace("::", "."), {"d": uint8})
+    cls: Any = make_idl_struct("Bytes", type_name.replace("::", "."), {"d": uint8})
     cls.__idl__.populate()
     cls.__idl__._xt_data = _template().__idl__._xt_data
     cls.__idl__._xt_bytedata = _template().__idl__._xt_bytedata
     return cls
 
 
-def withhold_type_information(topic: Topic) -> bool:
+def withhold_type_information(topic: Topic[Any]) -> bool:
     """Stops a topic from advertising its placeholder structure, which would mislead some peers.
 
     The binding has no switch for it, so the sizes of two blobs are zeroed in its C struct, and only
@@ -52,7 +52,7 @@ def withhold_type_information(topic: Topic) -> bool:
     return True
 
 
-def _size_fields(topic: Topic) -> tuple[ctypes.c_uint32, ctypes.c_uint32] | None:
+def _size_fields(topic: Topic[Any]) -> tuple[ctypes.c_uint32, ctypes.c_uint32] | None:
     sertype = ctypes.c_void_p()
     get = DDS._dll_handle.dds_get_entity_sertype
     if get(ctypes.c_int32(topic._ref), ctypes.byref(sertype)) != 0 or not sertype.value:

@@ -86,7 +86,7 @@ class Executor:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        previous = {number: signal.getsignal(number) for number in _SIGNALS}
+        previous: dict[int, Any] = {int(number): signal.getsignal(number) for number in _SIGNALS}
 
         def handle(number: int, frame: Any) -> None:
             self._loop.stop()
@@ -98,8 +98,8 @@ class Executor:
         try:
             yield
         finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler or signal.SIG_DFL)
+            for restored, handler in previous.items():
+                signal.signal(restored, handler or signal.SIG_DFL)
 
 
 def spin(*nodes: Node) -> None:

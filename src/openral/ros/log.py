@@ -12,6 +12,18 @@ LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "fatal": 50}
 """The numbers of rcl_interfaces/msg/Log."""
 
 
+class _Stderr:
+    """Whatever stderr is at the moment of writing: programs and tests may redirect it."""
+
+    @staticmethod
+    def write(text: str) -> int:
+        return sys.stderr.write(text)
+
+    @staticmethod
+    def flush() -> None:
+        sys.stderr.flush()
+
+
 def configure_logging() -> None:
     """Sends logs to stderr, unless the program has configured structlog itself."""
     if structlog.is_configured():
@@ -24,7 +36,7 @@ def configure_logging() -> None:
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(20),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
     )
 
 

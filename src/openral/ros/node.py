@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +12,9 @@ from openral.ros.clock import NS, Clock
 from openral.ros.context import Context, default_context
 from openral.ros.log import NodeLogger
 from openral.ros.node_clock import SILENCE_S, NodeClock
+from openral.ros.node_parameters import NodeParameters
 from openral.ros.parameter_services import ParameterServices
-from openral.ros.parameters import (
-    Descriptor,
-    Parameter,
-    ParameterStore,
-    SetResult,
-    Validator,
-    Value,
-)
+from openral.ros.parameters import Change, ParameterStore, Value
 from openral.ros.publisher import Publisher
 from openral.ros.qos import DEFAULT, ROSOUT, QoS, as_qos
 from openral.ros.service import Handler, Service
@@ -37,7 +31,7 @@ TypeName = str | type[Message] | Any
 USE_SIM_TIME = "use_sim_time"
 
 
-class Node:
+class Node(NodeParameters):
     """Shaped like rclpy's. Callbacks run in the executor that the node is added to."""
 
     def __init__(
@@ -76,17 +70,14 @@ class Node:
             ParameterServices(self, self._parameters)
         self._watch = Timer(SILENCE_S / 4, self.clock.check, Clock())
         self._timers.append(self._watch)
-        simulated = self._parameters.declare(USE_SIM_TIME, False)
-        self._parameters.add_listener(
-            lambda change: [
-                self.clock.use_simulated(bool(p.value))
-                for p in change.changed
-                if p.name == USE_SIM_TIME
-            ]
-            and None
-        )
-        if simulated:
+        if self._parameters.declare(USE_SIM_TIME, False):
             self.clock.use_simulated(True)
+        self._parameters.add_listener(self._follow_sim_time)
+
+    def _follow_sim_time(self, change: Change) -> None:
+        for parameter in change.changed:
+            if parameter.name == USE_SIM_TIME:
+                self.clock.use_simulated(bool(parameter.value))
 
     # Topics
 
@@ -105,13 +96,14 @@ class Node:
         topic: str,
         callback: Callable[[Any], None],
         qos: QoS | int = DEFAULT,
+        *,
         raw: bool = False,
         inline: bool = False,
     ) -> Subscription:
         """Calls back for each message; `raw` gives its bytes. `inline` skips the executor."""
         name = interface_name(msg_type)
         subscription = Subscription(
-            self, name, self.resolve(topic), callback, as_qos(qos), raw, inline
+            self, name, self.resolve(topic), callback, as_qos(qos), raw=raw, inline=inline
         )
         self._subscriptions.append(subscription)
         loop = self.context.io if inline else self._loop
@@ -160,38 +152,6 @@ class Node:
         """Paces a loop on a thread of one's own by the node's clock."""
         return Rate(hz, self.clock)
 
-    # Parameters
-
-    def declare_parameter(
-        self, name: str, value: Value = None, descriptor: Descriptor | None = None
-    ) -> Parameter:
-        """Adds a parameter; it keeps the type of `value`."""
-        return Parameter(name, self._parameters.declare(name, value, descriptor))
-
-    def undeclare_parameter(self, name: str) -> None:
-        """Removes a parameter."""
-        self._parameters.undeclare(name)
-
-    def has_parameter(self, name: str) -> bool:
-        """Whether a parameter is declared."""
-        return self._parameters.has(name)
-
-    def get_parameter(self, name: str) -> Parameter:
-        """The parameter with its value."""
-        return Parameter(name, self._parameters.get(name))
-
-    def set_parameters(self, parameters: Sequence[Parameter]) -> list[SetResult]:
-        """Changes each on its own."""
-        return self._parameters.set_each(parameters)
-
-    def set_parameters_atomically(self, parameters: Sequence[Parameter]) -> SetResult:
-        """Changes all or none."""
-        return self._parameters.set_all(parameters)
-
-    def add_on_set_parameters_callback(self, validate: Validator) -> None:
-        """Asked before every change; may refuse it with a reason."""
-        self._parameters.add_validator(validate)
-
     # Inner works
 
     def resolve(self, name: str) -> str:
@@ -203,13 +163,13 @@ class Node:
         return self.log
 
     def run_callback(self, callback: Callable[[Any], Any], argument: Any) -> None:
-        """Runs one callback; what it raises is reported under the node's name and goes no further."""
+        """Runs a callback; what it raises is reported with the node's name and goes no further."""
         try:
             callback(argument)
         except Exception as error:
-            self.callback_errors += 1
             name = getattr(callback, "__qualname__", repr(callback))
             self.log.exception("callback failed", callback=name, error=repr(error))
+            self.callback_errors += 1
 
     def in_executor(self, call: Callable[[], Any]) -> Future[Any]:
         """Runs a call between the node's callbacks; at once if the node has no executor."""
@@ -230,9 +190,8 @@ class Node:
     def attach(self, loop: Loop) -> None:
         """Called by the executor."""
         self._loop = loop
-        for waitable in (*self._subscriptions, *self._services):
-            if not waitable.inline:
-                waitable.attach(loop)
+        for waitable in self._waitables():
+            waitable.attach(loop)
         for timer in self._timers:
             loop.add_timer(timer)
 
@@ -241,15 +200,17 @@ class Node:
         loop, self._loop = self._loop, None
         if loop is None:
             return
-        for waitable in (*self._subscriptions, *self._services):
-            if not waitable.inline:
-                waitable.detach()
+        for waitable in self._waitables():
+            waitable.detach()
         for timer in self._timers:
             loop.remove_timer(timer)
 
+    def _waitables(self) -> list[Subscription | Service]:
+        return [*(s for s in self._subscriptions if not s.inline), *self._services]
+
     def endpoint_guids(self) -> tuple[list[bytes], list[bytes]]:
         """Readers and writers that belong to this node."""
-        pairs = (*self._services, *self._clients)
+        pairs: list[Service | Client] = [*self._services, *self._clients]
         readers = [s.guid for s in self._subscriptions] + [p.reader_guid for p in pairs]
         writers = [p.guid for p in self._publishers] + [p.writer_guid for p in pairs]
         return readers, writers
@@ -307,7 +268,8 @@ def interface_name(of: TypeName) -> str:
     """The ROS name of a type however it was given."""
     if isinstance(of, str):
         return of
-    return str(getattr(of, "__ros_type__", None) or of.name)
+    named: Any = of
+    return str(getattr(named, "__ros_type__", None) or named.name)
 
 
 def time_message(ns: int) -> Any:

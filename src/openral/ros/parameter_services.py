@@ -166,9 +166,7 @@ def _range(descriptor: Descriptor, kind: ParameterType) -> dict[str, Any]:
     low = descriptor.minimum if descriptor.minimum is not None else -(2.0**53)
     high = descriptor.maximum if descriptor.maximum is not None else 2.0**53
     if integers:
-        message = types.new(
-            f"{_PACKAGE}/msg/IntegerRange", from_value=int(low), to_value=int(high)
-        )
+        message = types.new(f"{_PACKAGE}/msg/IntegerRange", from_value=int(low), to_value=int(high))
         return {"integer_range": [message]}
     message = types.new(
         f"{_PACKAGE}/msg/FloatingPointRange", from_value=float(low), to_value=float(high)

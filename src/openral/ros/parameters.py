@@ -57,7 +57,8 @@ def type_of(value: Value) -> ParameterType:
     if isinstance(value, list | tuple) and not value:
         return ParameterType.STRING_ARRAY
     raise ConfigError(
-        f"{value!r} cannot be a parameter; valid: bool, int, float, str, bytes and lists of one kind"
+        f"{value!r} cannot be a parameter; "
+        "valid: bool, int, float, str, bytes and lists of one kind"
     )
 
 
@@ -73,7 +74,7 @@ def coerced(value: Value, kind: ParameterType) -> Value:
         return float(value)
     if isinstance(value, list | tuple):
         if kind is ParameterType.DOUBLE_ARRAY:
-            return [float(item) if type(item) is int else item for item in value]  # type: ignore[misc]
+            return [float(item) if type(item) is int else item for item in value]  # type: ignore[return-value]
         return list(value)  # type: ignore[return-value]
     return value
 
@@ -160,7 +161,7 @@ class ParameterStore:
             if self._descriptors[name].read_only:
                 raise ConfigError(f"parameter '{name}' is read-only")
             for table in (self._values, self._types, self._descriptors):
-                table.pop(name)  # type: ignore[attr-defined]
+                table.pop(name)
         self._tell(Change(deleted=[Parameter(name, value)]))
 
     def has(self, name: str) -> bool:
@@ -199,9 +200,7 @@ class ParameterStore:
                 continue
             for prefix in wanted:
                 rest = name.removeprefix(f"{prefix}.")
-                if name == prefix or (
-                    rest != name and (depth == 0 or rest.count(".") < depth)
-                ):
+                if name == prefix or (rest != name and (depth == 0 or rest.count(".") < depth)):
                     found.append(name)
                     break
         return found, sorted({name.rpartition(".")[0] for name in found if "." in name})
@@ -249,7 +248,7 @@ class ParameterStore:
             ):
                 return f"parameter '{name}' is {item}; valid: {low} to {high}"
         if descriptor.choices and value not in descriptor.choices:
-            return f"parameter '{name}' is '{value}'; {choices(str(value), descriptor.choices)}"
+            return f"parameter '{name}' is {value!r}; {choices(str(value), descriptor.choices)}"
         return None
 
     def add_validator(self, validate: Validator) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Publisher:
-    """Made by `Node.create_publisher`. A published message belongs to its receivers: don't alter it."""
+    """Made by `Node.create_publisher`. Don't alter a message once it is published."""
 
     def __init__(self, node: Node, type_name: str, topic: str, qos: QoS) -> None:
         self.node = node
@@ -53,9 +53,7 @@ class Publisher:
             return
         made = message if isinstance(message, Message) else message()
         if made.__ros_type__ != self.type_name:
-            raise ConfigError(
-                f"'{self.topic}' carries {self.type_name}, not {made.__ros_type__}"
-            )
+            raise ConfigError(f"'{self.topic}' carries {self.type_name}, not {made.__ros_type__}")
         payload = types.encode(made) if by_wire else None
         if self.qos.latched:
             self._kept.append(made)

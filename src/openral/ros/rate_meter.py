@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from dataclasses import dataclass
 from statistics import fmean, pstdev
@@ -39,6 +40,6 @@ class RateMeter:
         times = list(self._times)
         if len(times) < 2 or times[-1] == times[0]:
             return None
-        gaps = [(b - a) / NS for a, b in zip(times, times[1:], strict=False)]
+        gaps = [(b - a) / NS for a, b in itertools.pairwise(times)]
         mean = fmean(gaps)
         return RateReport(1 / mean, min(gaps), max(gaps), pstdev(gaps, mean), len(times))

@@ -28,8 +28,6 @@ _FOREIGN = "no request id in the payload (rmw_fastrtps?); set RMW_IMPLEMENTATION
 class Service:
     """Made by `Node.create_service`; the handler runs in the node's executor."""
 
-    inline = False
-
     def __init__(self, node: Node, type_name: str, name: str, handler: Handler) -> None:
         self.node = node
         self.name = name
@@ -105,7 +103,10 @@ class Service:
     def _reply(self, response: Any, header: bytes, source: int) -> None:
         if not isinstance(response, self._response):
             self.node.log.error(
-                "service gave no answer", service=self.name, got=repr(response), wanted=self.type_name
+                "service gave no answer",
+                service=self.name,
+                got=repr(response),
+                type=self.type_name,
             )
             return
         payload = service_wire.join(header, types.encode(response))

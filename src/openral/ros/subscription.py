@@ -29,6 +29,7 @@ class Subscription:
         topic: str,
         callback: Callable[[Any], None],
         qos: QoS,
+        *,
         raw: bool = False,
         inline: bool = False,
     ) -> None:
