@@ -157,6 +157,8 @@ class Registry:
         `skip` passes over that many bytes after the header, a multiple of 8 (see `encode`).
         """
         codec = self._codecs.get(name) or self._codec(name)
+        if not isinstance(buffer, bytes):
+            buffer = memoryview(buffer).cast("B")
         size = len(buffer)
         if size < 4 + skip or buffer[0] or buffer[1] > 1:
             raise CorruptMessage(name, _header_fault(buffer, skip))
