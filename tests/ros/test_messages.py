@@ -174,7 +174,7 @@ def test_a_user_can_add_types() -> None:
     with pytest.raises(ConfigError, match="has 1 parts split by '---'; expected 2"):
         own.add("my_msgs/srv/Bad", "string question")
     with pytest.raises(ConfigError, match="my_msgs/msg/Bad"):
-        own.add("my_msgs/msg/Bad", "not a definition at all")
+        own.add("my_msgs/msg/Bad", "float64 1st")
     with pytest.raises(ConfigError, match="expected package/msg"):
         own.add("Bad", "")
 
