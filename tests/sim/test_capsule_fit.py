@@ -68,9 +68,9 @@ def test_a_rigid_motion_leaves_the_volume(seed: int) -> None:
     points = cloud(rng)
     moved = turned(rng, points)
     single, single_moved = fit_capsules(points, 1), fit_capsules(moved, 1)
-    assert union_volume(single) == pytest.approx(union_volume(single_moved), rel=0.02)
+    assert union_volume(single) == pytest.approx(union_volume(single_moved), rel=0.05)
     pair, pair_moved = fit_capsules(points), fit_capsules(moved)
-    assert union_volume(pair) == pytest.approx(union_volume(pair_moved), rel=0.12)
+    assert union_volume(pair) == pytest.approx(union_volume(pair_moved), rel=0.15)
 
 
 @settings(max_examples=5, deadline=None)
