@@ -20,9 +20,15 @@ def schema(
 
     Example: openral schema robot > robot.schema.json
     """
+    from pydantic import BaseModel
+
     from openral.manifest import RobotDescription, SceneDescription, SkillDescription
 
-    models = {"robot": RobotDescription, "scene": SceneDescription, "skill": SkillDescription}
+    models: dict[str, type[BaseModel]] = {
+        "robot": RobotDescription,
+        "scene": SceneDescription,
+        "skill": SkillDescription,
+    }
     if manifest not in models:
         raise ConfigError(f"no manifest '{manifest}'; {choices(manifest, models)}")
     print(json.dumps(models[manifest].model_json_schema(), indent=2))

@@ -70,13 +70,13 @@ class Binding:
         """Controls that hold the joints at q."""
         slope = np.array([servo.slope for servo in self._servos])
         intercept = np.array([servo.intercept for servo in self._servos])
-        return slope * np.asarray(q, float) + intercept
+        return np.asarray(slope * np.asarray(q, float) + intercept)
 
     def from_ctrl(self, ctrl: ArrayLike) -> Vector:
         """The joint positions that controls hold."""
         slope = np.array([servo.slope for servo in self._servos])
         intercept = np.array([servo.intercept for servo in self._servos])
-        return (np.asarray(ctrl, float) - intercept) / slope
+        return np.asarray((np.asarray(ctrl, float) - intercept) / slope)
 
     def _joint_id(self, joint: Joint) -> int:
         name = joint_name(joint)

@@ -92,7 +92,8 @@ def _menagerie(rest: str, download: bool) -> Path:
             "of MuJoCo Menagerie, or allow mujoco-menagerie to download it"
         ) from None
     file = files.get(entry, f"{entry}.xml")
-    if not (path := root / file).is_file():
+    path: Path = root / file
+    if not path.is_file():
         present = sorted(p.stem for p in root.glob("*.xml"))
         raise ModelUnavailable(
             f"menagerie:{folder} has no '{entry}'; {choices(entry, present, 'models')}"
