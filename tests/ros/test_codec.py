@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import struct
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pytest
@@ -155,7 +154,7 @@ def test_memory_stays_a_small_multiple_of_the_bytes(name: str) -> None:
 
 def test_arrays_are_views_of_the_payload() -> None:
     wire = encode(msg.Image(data=np.arange(48, dtype=np.uint8)))
-    image: Any = decode("sensor_msgs/msg/Image", wire)
+    image = decode(msg.Image, wire)
     assert np.shares_memory(image.data, np.frombuffer(wire, np.uint8))
     assert not image.data.flags.writeable
 
@@ -188,6 +187,6 @@ def test_bounds_hold_in_both_directions() -> None:
 def test_byte_arrays_of_bools_hold_only_true_and_false() -> None:
     wire = bytearray(encode(new("rcl_interfaces/msg/ParameterValue", bool_array_value=[True] * 4)))
     wire[wire.index(b"\1\1\1\1")] = 7
-    value: Any = decode("rcl_interfaces/msg/ParameterValue", bytes(wire))
+    value = decode("rcl_interfaces/msg/ParameterValue", bytes(wire))
     assert value.bool_array_value.tolist() == [True] * 4
     assert value.bool_array_value.view(np.uint8).tolist() == [1] * 4

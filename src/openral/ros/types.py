@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from rosbags.typesys import Stores, get_typestore
 
@@ -48,6 +48,9 @@ __all__ = [
     "type_hash",
     "type_name",
 ]
+
+Buffer = bytes | bytearray | memoryview
+M = TypeVar("M", bound=Message)
 
 # The standard files' default values, which the type store leaves out.
 _DEFAULTS: dict[tuple[str, str], Value] = {("geometry_msgs/msg/Quaternion", "w"): 1.0}
@@ -121,8 +124,8 @@ class Registry:
             hint = choices(name, near, "types") if same else choices(name, near).split("? ")[0]
             raise UnknownType(f"no ROS type '{name}'; {hint}") from None
 
-    def message_class(self, name: str) -> type[Message]:
-        """The Python class of a type."""
+    def message_class(self, name: str) -> Any:
+        """The Python class of a type (Any, because only the name tells its fields)."""
         found = self._classes.get(name)
         if found is None:
             with self._lock:
@@ -151,11 +154,18 @@ class Registry:
         except (struct.error, TypeError, ValueError, AttributeError, InvalidMessage) as error:
             raise InvalidMessage(explain(message, error)) from error
 
-    def decode(self, name: str, buffer: bytes | bytearray | memoryview, skip: int = 0) -> Message:
+    @overload
+    def decode(self, kind: type[M], buffer: Buffer, skip: int = 0) -> M: ...
+    @overload
+    def decode(self, kind: str, buffer: Buffer, skip: int = 0) -> Any: ...
+
+    def decode(self, kind: str | type[M], buffer: Buffer, skip: int = 0) -> Any:
         """The message in the buffer, which its arrays go on using. Bad bytes: CorruptMessage.
 
-        `skip` passes over that many bytes after the header, a multiple of 8 (see `encode`).
+        `kind` is a class or a ROS name. `skip` passes over that many bytes after the header,
+        a multiple of 8 (see `encode`).
         """
+        name = kind if isinstance(kind, str) else kind.__ros_type__
         codec = self._codecs.get(name) or self._codec(name)
         if not isinstance(buffer, bytes):
             buffer = memoryview(buffer).cast("B")
@@ -199,7 +209,7 @@ def _with_defaults(definition: Definition) -> Definition:
     return replace(definition, fields=fields)
 
 
-def _header_fault(buffer: bytes | bytearray | memoryview, skip: int) -> str:
+def _header_fault(buffer: Buffer, skip: int) -> str:
     if len(buffer) < 4 + skip:
         return f"{len(buffer)} bytes are too few for the {4 + skip}-byte header"
     return f"encoding {bytes(buffer[:2]).hex()} is not plain CDR (0000 or 0001)"
@@ -212,7 +222,7 @@ decode = registry.decode
 type_hash = registry.type_hash
 
 
-def new(name: str, /, **fields: Any) -> Message:
+def new(name: str, /, **fields: Any) -> Any:
     """A message by its type's name: `new("sensor_msgs/msg/JointState", name=["elbow"])`."""
     return registry.message_class(name)(**fields)
 
