@@ -1,0 +1,72 @@
+"""Pusher: joint paths that take a hand over, down to and along a table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openral.skill.arm import Arm
+from openral.skill.tool_shape import ToolShape
+
+Vector = NDArray[np.float64]
+
+_DOWN = np.array([0.0, 0.0, -1.0])
+_STEP_M = 0.02  # between two solved points of a straight line
+
+
+class Pusher:
+    """Straight lines of the tool above a table, as rows of joint positions."""
+
+    def __init__(
+        self, arm: Arm, shape: ToolShape, table: float, gap: float, speed: float, row_step: Vector
+    ) -> None:
+        self.arm, self.shape = arm, shape
+        self.table = table
+        """Height of the table's top."""
+        self._gap, self._speed, self._row_step = gap, speed, row_step
+
+    def over(self, xy: Vector, height: float, seed: Vector) -> Vector | None:
+        """Joint positions with the hand's lowest point at a height over the table."""
+        goal = self.table + self._gap + height
+        q, z = seed, goal - self.shape.lowest(self.arm.tool(seed)) + self.arm.tool(seed)[2, 3]
+        for _ in range(4):
+            found = self.arm.solve(np.array([*xy, z]), _DOWN, q)
+            if found is None:
+                return None
+            q = found
+            off = goal - self.shape.lowest(self.arm.tool(q))
+            if abs(off) < 1e-3:
+                break
+            z += off
+        return q
+
+    def line(self, q: Vector, xy: Vector, height: float) -> Vector | None:
+        """Rows of a straight line of the tool from where it is at q; None if it leads nowhere."""
+        tool = self.arm.tool(q)
+        start = np.array([*tool[:2, 3], self.shape.lowest(tool) - self.table - self._gap])
+        end = np.array([*xy, height])
+        count = max(1, int(np.ceil(np.linalg.norm(end - start) / _STEP_M)))
+        path = [q]
+        for share in np.linspace(0, 1, count + 1)[1:]:
+            point = start + share * (end - start)
+            found = self.over(point[:2], float(point[2]), path[-1])
+            if found is None:
+                return None
+            path.append(found)
+        return self.timed(np.array(path))
+
+    def timed(self, path: Vector) -> Vector:
+        """Rows along a path, no faster than the joints and the tool may go."""
+        tips = self.arm.tool(path)[:, :3, 3]
+        rows = []
+        for a, b, p, r in zip(path[:-1], path[1:], tips[:-1], tips[1:], strict=True):
+            joints = np.max(np.abs(b - a) / self._row_step)
+            count = max(joints, np.linalg.norm(r - p) / self._speed, 1e-9)
+            rows.append((a, b, count))
+        total = sum(count for *_, count in rows)
+        # Rows are spread evenly over the whole path, so that the speed does not jump between rows.
+        marks = np.concatenate([[0.0], np.cumsum([count for *_, count in rows])])
+        where = np.linspace(0, total, max(1, int(np.ceil(total))) + 1)[1:]
+        return np.array(
+            [np.interp(where, marks, path[:, column]) for column in range(path.shape[1])]
+        ).T

@@ -1,0 +1,176 @@
+"""scripted-push: pushes the cube onto the goal, with any arm that can reach them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openral.errors import CapabilityMismatch, ConfigError
+from openral.manifest.base import Model, Positive
+from openral.manifest.parts import EndEffector
+from openral.sim.reach import survey
+from openral.sim.rollout import Observation
+from openral.skill.arm import Arm
+from openral.skill.path_check import PathCheck
+from openral.skill.pusher import Pusher
+from openral.skill.skill import Rows, SkillContext
+from openral.skill.tool_shape import ToolShape, closed_position
+
+Vector = NDArray[np.float64]
+
+_JOINT_SPEED = 0.5  # of each joint's limit
+_GAP_M = 0.004  # above the kernel's own margin
+
+
+class PushParameters(Model):
+    """Parameters of scripted-push."""
+
+    speed_m_s: Positive = 0.35
+    """Speed of the tool when it touches nothing, for an arm that reaches a metre."""
+    push_m_s: Positive = 0.12
+    """Speed of the tool when it pushes."""
+    rows: int = 6
+    """Rows of one stroke between two looks at the cube."""
+
+
+class ScriptedPush:
+    """Goes behind the cube, pushes towards the goal, looks again, until the cube is there."""
+
+    cameras: tuple[str, ...] = ()
+
+    def __init__(self, context: SkillContext, parameters: PushParameters) -> None:
+        robot = context.robot
+        if context.action_dim != len(robot.driven):
+            raise ConfigError(
+                f"scripted-push answers with {len(robot.driven)} joint positions, "
+                f"the scene takes {context.action_dim} numbers"
+            )
+        for name in ("cube", "goal"):
+            if name not in context.object_halves:
+                raise CapabilityMismatch(f"scripted-push needs an object '{name}' in the scene")
+        self._context, self._parameters = context, parameters
+        self._check = PathCheck(context)
+        self._pusher: Pusher | None = None
+        self._row: Rows | None = None
+        self._pushing = False
+
+    def reset(self, seed: int) -> None:
+        """Starts afresh."""
+        self._pusher, self._row, self._pushing = None, None, False
+
+    def act(self, observation: Observation) -> Rows:
+        """The next stroke, approach or retreat; the present targets once nothing is left to do."""
+        root = self._context.root_pose
+        cube, goal = (
+            (root[:3, :3] @ observation.objects[name][:3] + root[:3, 3])[:2]
+            for name in ("cube", "goal")
+        )
+        if self._row is None:
+            self._row = observation.joint_positions.copy()
+        if self._pusher is None:
+            self._pusher = self._begin(cube, observation)
+        rows = self._next(self._pusher, cube, goal)
+        if rows is None or not self._check.clear(self._row, rows):
+            rows = self._row[None]
+        self._row = rows[-1].copy()
+        return rows
+
+    def _next(self, pusher: Pusher, cube: Vector, goal: Vector) -> Rows | None:
+        assert self._row is not None
+        half = self._context.object_halves["cube"][0]
+        tool = pusher.arm.tool(self._row)
+        distance = float(np.linalg.norm(goal - cube))
+        if distance < 0.35 * half:
+            return self._leave(pusher)
+        towards = (goal - cube) / distance
+        if self._pushing:
+            return self._stroke(pusher, tool, cube, goal, towards)
+        return self._approach(pusher, tool, cube, towards)
+
+    def _approach(self, pusher: Pusher, tool: Vector, cube: Vector, towards: Vector) -> Rows | None:
+        """Up, over and down behind the cube."""
+        assert self._row is not None
+        half = self._context.object_halves["cube"][0]
+        top = pusher.table + 2 * half
+        lift = 2 * half + 0.03
+        room = 1.42 * half + 0.012 + pusher.shape.ahead(tool, np.array([*towards, 0.0]), top)
+        behind = cube - room * towards
+        up = pusher.line(self._row, tool[:2, 3], lift)
+        if up is None:
+            up = self._row[None]
+        across = pusher.line(up[-1], behind, lift)
+        if across is None:
+            return None
+        down = pusher.line(across[-1], behind, 0.0)
+        if down is None:
+            return None
+        self._pushing = True
+        return np.concatenate([up, across, down])
+
+    def _stroke(
+        self, pusher: Pusher, tool: Vector, cube: Vector, goal: Vector, towards: Vector
+    ) -> Rows | None:
+        """A short push through the cube's middle; a retreat when the hand is off to one side."""
+        assert self._row is not None
+        half = self._context.object_halves["cube"][0]
+        aside = np.array([-towards[1], towards[0]])
+        offset = tool[:2, 3] - cube
+        lateral, behind = float(offset @ aside), -float(offset @ towards)
+        reach = pusher.shape.ahead(tool, np.array([*towards, 0.0]), pusher.table + 2 * half)
+        if behind < 0.3 * half or abs(lateral) > 0.6 * (half + reach):
+            return self._leave(pusher)
+        gap = max(0.0, behind - reach - half)
+        left = float(np.linalg.norm(goal - cube))
+        dt = 1 / self._context.rate_hz
+        length = min(self._parameters.push_m_s * dt * self._parameters.rows, gap + left)
+        target = tool[:2, 3] + length * towards - 1.2 * np.clip(lateral, -length, length) * aside
+        rows = pusher.line(self._row, target, 0.0)
+        return self._leave(pusher) if rows is None else rows
+
+    def _leave(self, pusher: Pusher) -> Rows | None:
+        """Backs off upwards; the next look decides what follows."""
+        assert self._row is not None
+        half = self._context.object_halves["cube"][0]
+        tool = pusher.arm.tool(self._row)
+        self._pushing = False
+        if pusher.shape.lowest(tool) > pusher.table + 2 * half:
+            return self._row[None]
+        return pusher.line(self._row, tool[:2, 3], 2 * half + 0.03)
+
+    def _begin(self, cube: Vector, observation: Observation) -> Pusher:
+        """Chooses the arm, closes its hand and learns the table's height."""
+        assert self._row is not None
+        context, robot = self._context, self._context.robot
+        effector = self._nearest(cube)
+        closed = closed_position(robot, effector)
+        if closed is not None and effector.gripper is not None:
+            self._row[robot.joint_names.index(effector.gripper)] = closed
+        root = context.root_pose
+        lies = root[:3, :3] @ observation.objects["cube"][:3] + root[:3, 3]
+        table = float(lies[2]) - context.object_halves["cube"][2]
+        limits = np.array([j.limits.velocity for j in robot.driven if j.limits is not None])
+        scale = min(1.0, survey(robot, effector.name).span)
+        dt = 1 / context.rate_hz
+        return Pusher(
+            Arm(robot, effector, root),
+            ToolShape(robot, effector),
+            table,
+            robot.safety.margin_m + _GAP_M,
+            self._parameters.speed_m_s * scale * dt,
+            _JOINT_SPEED * limits * dt,
+        )
+
+    def _nearest(self, cube: Vector) -> EndEffector:
+        """The arm whose shoulder is nearest to the cube."""
+        robot, root = self._context.robot, self._context.root_pose
+        if not robot.end_effectors:
+            raise CapabilityMismatch(f"robot '{robot.id}' has no arm to push with")
+        kinematics_row = np.array(robot.home_position)
+
+        def away(effector: EndEffector) -> float:
+            arm = Arm(robot, effector, root)
+            shoulder = robot.joint(arm.robot.joint_names[arm.columns[0]]).child
+            pose = arm.kinematics.poses(kinematics_row)[arm.kinematics.links.index(shoulder)]
+            return float(np.linalg.norm((root @ pose)[:2, 3] - cube))
+
+        return min(robot.end_effectors, key=away)
