@@ -106,7 +106,7 @@ def survey(robot: RobotDescription, arm: str | None = None) -> Reach:
         raise CapabilityMismatch(f"'{effector.name}' of '{robot.id}' reaches no table")
     radii = np.linalg.norm(points[useful, :2], axis=1)
     span = float(np.quantile(radii, 0.95))
-    distance = float(np.clip(np.quantile(radii, 0.45), 0.6 * span, 0.7 * span))
+    distance = float(np.clip(np.quantile(radii, 0.45), 0.64 * span, 0.7 * span))
     names = tuple(joint.name for joint in joints)
     return Reach(effector, names, shoulder, forward, surface, distance, span)
 

@@ -55,6 +55,13 @@ class Pusher:
             path.append(found)
         return self.timed(np.array(path))
 
+    def swing(self, q: Vector, xy: Vector, height: float) -> Vector | None:
+        """Rows of a straight line in joint space to a fresh solution, where a line leads nowhere."""
+        seed = q.copy()
+        seed[self.arm.columns] = self.arm.rest
+        found = self.over(xy, height, seed)
+        return None if found is None else self.timed(np.array([q, found]))
+
     def timed(self, path: Vector) -> Vector:
         """Rows along a path, no faster than the joints and the tool may go."""
         tips = self.arm.tool(path)[:, :3, 3]

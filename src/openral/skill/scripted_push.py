@@ -19,6 +19,8 @@ from openral.skill.tool_shape import ToolShape, closed_position
 Vector = NDArray[np.float64]
 
 _JOINT_SPEED = 0.5  # of each joint's limit
+_WAIT_ROWS = 10  # after a look that led to no plan
+_LIFT_M = 0.006  # over the cube, besides the gap
 _GAP_M = 0.004  # above the kernel's own margin
 
 
@@ -71,7 +73,7 @@ class ScriptedPush:
             self._pusher = self._begin(cube, observation)
         rows = self._next(self._pusher, cube, goal)
         if rows is None or not self._check.clear(self._row, rows):
-            rows = self._row[None]
+            rows = np.tile(self._row, (_WAIT_ROWS, 1))
         self._row = rows[-1].copy()
         return rows
 
@@ -92,20 +94,22 @@ class ScriptedPush:
         assert self._row is not None
         half = self._context.object_halves["cube"][0]
         top = pusher.table + 2 * half
-        lift = 2 * half + 0.03
+        lift = 2 * half + _LIFT_M
         room = 1.42 * half + 0.012 + pusher.shape.ahead(tool, np.array([*towards, 0.0]), top)
         behind = cube - room * towards
         up = pusher.line(self._row, tool[:2, 3], lift)
         if up is None:
             up = self._row[None]
-        across = pusher.line(up[-1], behind, lift)
-        if across is None:
-            return None
-        down = pusher.line(across[-1], behind, 0.0)
-        if down is None:
-            return None
-        self._pushing = True
-        return np.concatenate([up, across, down])
+        for across in (pusher.line, pusher.swing):
+            over = across(up[-1], behind, lift)
+            down = None if over is None else pusher.line(over[-1], behind, 0.0)
+            if over is None or down is None:
+                continue
+            rows = np.concatenate([up, over, down])
+            if self._check.clear(self._row, rows):
+                self._pushing = True
+                return rows
+        return None
 
     def _stroke(
         self, pusher: Pusher, tool: Vector, cube: Vector, goal: Vector, towards: Vector
@@ -135,7 +139,7 @@ class ScriptedPush:
         self._pushing = False
         if pusher.shape.lowest(tool) > pusher.table + 2 * half:
             return self._row[None]
-        return pusher.line(self._row, tool[:2, 3], 2 * half + 0.03)
+        return pusher.line(self._row, tool[:2, 3], 2 * half + _LIFT_M)
 
     def _begin(self, cube: Vector, observation: Observation) -> Pusher:
         """Chooses the arm, closes its hand and learns the table's height."""

@@ -33,6 +33,7 @@ from openral.sim.stage import Stage
 
 _MOUNT_HEIGHT_M = 0.7
 _BODY_GAP_M = 0.02
+_BESIDE_M = 0.05
 _POST_M = 0.04
 _TRIES = 1000
 
@@ -78,16 +79,19 @@ class Layout:
         standing = self.reach.surface > 0
         self.top = options.table_height_m or (self.reach.surface if standing else _MOUNT_HEIGHT_M)
         self.mount_height = 0.0 if standing else self.top
-        self.spawn = options.spawn_half_m or (0.13 * span, 0.2 * span)
-        self.separation = options.separation_m or 0.2 * span
-        self.cube = options.cube_half_m or float(np.clip(0.04 * span, 0.0175, 0.04))
+        self.spawn = options.spawn_half_m or (0.11 * span, 0.18 * span)
+        self.separation = options.separation_m or 0.18 * span
+        self.cube = options.cube_half_m or float(np.clip(0.04 * span, 0.0225, 0.04))
         self.goal = 2 * self.cube
         self.table = (self.spawn[0] + 0.22 * span, self.spawn[1] + 0.35 * span)
         x = float(self.reach.shoulder[0]) + forward * (options.distance_m or self.reach.distance)
         if standing and options.distance_m is None:  # the body must not be in the table
             front = HomeShape(robot).front(self.top, forward)
             x = forward * max(forward * x, front + _BODY_GAP_M + self.table[0])
-        self.centre = (x, float(self.reach.shoulder[1]))
+        y = float(self.reach.shoulder[1])
+        if abs(y) > _BESIDE_M:  # an arm on one side of a body works best on that side
+            y += math.copysign(0.15 * span, y)
+        self.centre = (x, y)
         self.posts = _posts(robot, self)
         arms = {survey(robot, arm.name).forward for arm in robot.end_effectors}
         self.facing = len(arms) > 1
