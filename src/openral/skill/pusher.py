@@ -57,10 +57,14 @@ class Pusher:
 
     def swing(self, q: Vector, xy: Vector, height: float) -> Vector | None:
         """Rows of a straight line in joint space to a fresh solution, where a line leads nowhere."""
-        seed = q.copy()
-        seed[self.arm.columns] = self.arm.rest
-        found = self.over(xy, height, seed)
+        found = self.over(xy, height, self.rested(q))
         return None if found is None else self.timed(np.array([q, found]))
+
+    def rested(self, q: Vector) -> Vector:
+        """The same with the arm at home."""
+        out = np.array(q)
+        out[self.arm.columns] = self.arm.rest
+        return out
 
     def timed(self, path: Vector) -> Vector:
         """Rows along a path, no faster than the joints and the tool may go."""

@@ -20,6 +20,8 @@ Vector = NDArray[np.float64]
 
 _JOINT_SPEED = 0.5  # of each joint's limit
 _WAIT_ROWS = 10  # after a look that led to no plan
+_CORNER = 1.42  # a cube's corner is this much farther than its side
+_ROOM_M = 0.01
 _LIFT_M = 0.006  # over the cube, besides the gap
 _GAP_M = 0.004  # above the kernel's own margin
 
@@ -51,6 +53,7 @@ class ScriptedPush:
             if name not in context.object_halves:
                 raise CapabilityMismatch(f"scripted-push needs an object '{name}' in the scene")
         self._context, self._parameters = context, parameters
+        self._half = context.object_halves["cube"][0]
         self._check = PathCheck(context)
         self._pusher: Pusher | None = None
         self._row: Rows | None = None
@@ -79,10 +82,9 @@ class ScriptedPush:
 
     def _next(self, pusher: Pusher, cube: Vector, goal: Vector) -> Rows | None:
         assert self._row is not None
-        half = self._context.object_halves["cube"][0]
         tool = pusher.arm.tool(self._row)
         distance = float(np.linalg.norm(goal - cube))
-        if distance < 0.35 * half:
+        if distance < 0.35 * self._half:
             return self._leave(pusher)
         towards = (goal - cube) / distance
         if self._pushing:
@@ -92,14 +94,13 @@ class ScriptedPush:
     def _approach(self, pusher: Pusher, tool: Vector, cube: Vector, towards: Vector) -> Rows | None:
         """Up, over and down behind the cube."""
         assert self._row is not None
-        half = self._context.object_halves["cube"][0]
-        top = pusher.table + 2 * half
-        lift = 2 * half + _LIFT_M
-        room = 1.42 * half + 0.012 + pusher.shape.ahead(tool, np.array([*towards, 0.0]), top)
-        behind = cube - room * towards
+        lift = 2 * self._half + _LIFT_M
         up = pusher.line(self._row, tool[:2, 3], lift)
         if up is None:
             up = self._row[None]
+        behind = self._behind(pusher, up[-1], cube, towards)
+        if behind is None:
+            return None
         for across in (pusher.line, pusher.swing):
             over = across(up[-1], behind, lift)
             down = None if over is None else pusher.line(over[-1], behind, 0.0)
@@ -111,35 +112,50 @@ class ScriptedPush:
                 return rows
         return None
 
+    def _behind(self, pusher: Pusher, q: Rows, cube: Vector, towards: Vector) -> Vector | None:
+        """Where the tool must be for the hand to be just behind the middle of the cube."""
+        wanted = cube - (_CORNER * self._half + _ROOM_M) * towards
+        point = wanted
+        for _ in range(4):
+            found = pusher.over(point, 0.0, q)
+            if found is None:
+                found = pusher.over(point, 0.0, pusher.rested(q))
+            if found is None:
+                return None
+            q, tool = found, pusher.arm.tool(found)
+            off = wanted - pusher.shape.contact(tool, towards, pusher.table + 2 * self._half)
+            point = tool[:2, 3] + off
+            if np.linalg.norm(off) < 2e-3:
+                break
+        return np.asarray(point)
+
     def _stroke(
         self, pusher: Pusher, tool: Vector, cube: Vector, goal: Vector, towards: Vector
     ) -> Rows | None:
         """A short push through the cube's middle; a retreat when the hand is off to one side."""
         assert self._row is not None
-        half = self._context.object_halves["cube"][0]
+        half = self._half
         aside = np.array([-towards[1], towards[0]])
-        offset = tool[:2, 3] - cube
+        offset = pusher.shape.contact(tool, towards, pusher.table + 2 * half) - cube
         lateral, behind = float(offset @ aside), -float(offset @ towards)
-        reach = pusher.shape.ahead(tool, np.array([*towards, 0.0]), pusher.table + 2 * half)
-        if behind < 0.3 * half or abs(lateral) > 0.6 * (half + reach):
+        if behind < 0.4 * half or abs(lateral) > 0.8 * half:
             return self._leave(pusher)
-        gap = max(0.0, behind - reach - half)
         left = float(np.linalg.norm(goal - cube))
         dt = 1 / self._context.rate_hz
-        length = min(self._parameters.push_m_s * dt * self._parameters.rows, gap + left)
-        target = tool[:2, 3] + length * towards - 1.2 * np.clip(lateral, -length, length) * aside
+        most = self._parameters.push_m_s * dt * self._parameters.rows
+        length = min(most, max(0.0, behind - half) + left)
+        target = tool[:2, 3] + length * towards - np.clip(lateral, -length, length) * aside
         rows = pusher.line(self._row, target, 0.0)
         return self._leave(pusher) if rows is None else rows
 
     def _leave(self, pusher: Pusher) -> Rows | None:
         """Backs off upwards; the next look decides what follows."""
         assert self._row is not None
-        half = self._context.object_halves["cube"][0]
         tool = pusher.arm.tool(self._row)
         self._pushing = False
-        if pusher.shape.lowest(tool) > pusher.table + 2 * half:
+        if pusher.shape.lowest(tool) > pusher.table + 2 * self._half:
             return self._row[None]
-        return pusher.line(self._row, tool[:2, 3], 2 * half + _LIFT_M)
+        return pusher.line(self._row, tool[:2, 3], 2 * self._half + _LIFT_M)
 
     def _begin(self, cube: Vector, observation: Observation) -> Pusher:
         """Chooses the arm, closes its hand and learns the table's height."""

@@ -12,6 +12,7 @@ from openral.manifest.parts import EndEffector
 Vector = NDArray[np.float64]
 
 _ALONG = np.linspace(0, 1, 9)
+_SAME_M = 0.004
 
 
 def closed_position(robot: RobotDescription, effector: EndEffector) -> float | None:
@@ -59,14 +60,23 @@ class ToolShape:
         """Height of the hand's lowest point for a tool pose."""
         return float((self._heights(tool) - self.radii).min(initial=float(tool[2, 3])))
 
-    def ahead(self, tool: Vector, direction: Vector, below: float) -> float:
-        """How far the hand extends past the tool point in a horizontal direction, below a height."""
-        along = (self.centres @ tool[:3, :3].T) @ direction
+    def contact(self, tool: Vector, direction: Vector, below: float) -> Vector:
+        """Where the hand, pushed in a horizontal direction, touches first below a height.
+
+        In the world, x and y; the middle of what touches at the same time.
+        """
+        offsets = self.centres @ tool[:2, :3].T
         # A sphere that only dips below the height is as wide there as the plane cuts it.
         over = np.maximum(0.0, self._heights(tool) - below)
         low = over < self.radii
-        cut = np.sqrt(np.maximum(0.0, self.radii[low] ** 2 - over[low] ** 2))
-        return float((along[low] + cut).max(initial=0.0))
+        if not low.any():
+            return np.asarray(tool[:2, 3].copy())
+        cut = np.sqrt(self.radii[low] ** 2 - over[low] ** 2)
+        along = offsets[low] @ direction + cut
+        first = along > along.max() - _SAME_M
+        middle = (offsets[low][first] + cut[first, None] * direction).mean(axis=0)
+        middle += (along.max() - middle @ direction) * direction
+        return np.asarray(tool[:2, 3] + middle)
 
     def _heights(self, tool: Vector) -> Vector:
         return np.asarray(self.centres @ tool[2, :3] + tool[2, 3])

@@ -85,12 +85,13 @@ class Layout:
         self.goal = 2 * self.cube
         self.table = (self.spawn[0] + 0.22 * span, self.spawn[1] + 0.35 * span)
         x = float(self.reach.shoulder[0]) + forward * (options.distance_m or self.reach.distance)
+        y = float(self.reach.shoulder[1])
+        if abs(y) > _BESIDE_M:  # an arm on one side of a body works best on that side
+            y += math.copysign(0.42 * span, y)
+            x = float(self.reach.shoulder[0]) + forward * (options.distance_m or 0.5 * span)
         if standing and options.distance_m is None:  # the body must not be in the table
             front = HomeShape(robot).front(self.top, forward)
             x = forward * max(forward * x, front + _BODY_GAP_M + self.table[0])
-        y = float(self.reach.shoulder[1])
-        if abs(y) > _BESIDE_M:  # an arm on one side of a body works best on that side
-            y += math.copysign(0.15 * span, y)
         self.centre = (x, y)
         self.posts = _posts(robot, self)
         arms = {survey(robot, arm.name).forward for arm in robot.end_effectors}
