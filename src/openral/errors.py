@@ -1,4 +1,4 @@
-"""Every error that openral raises on purpose: each names the offender, its value and what is valid."""
+"""Every error that openral raises on purpose: it names the offender and what would be valid."""
 
 from __future__ import annotations
 
@@ -34,6 +34,23 @@ class PerceptionStale(OpenralError):  # noqa: N818
 
 class TransportError(OpenralError):
     """The wire, a service or a device did not answer as it must."""
+
+
+class UnknownType(ConfigError):  # noqa: N818
+    """A ROS type name that the registry does not hold."""
+
+
+class InvalidMessage(OpenralError):  # noqa: N818
+    """A message that cannot be put on the wire: names the field, its value and what it must be."""
+
+
+class CorruptMessage(TransportError):  # noqa: N818
+    """Received bytes that are not a message of the type they claim to be."""
+
+    def __init__(self, type_name: str, reason: str) -> None:
+        self.type_name = type_name
+        self.reason = reason
+        super().__init__(f"not a {type_name}: {reason}")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _openral() -> None:
 
 
 def main() -> None:
-    """Entry point: an error that the user can mend is a message and exit code 2, not a traceback."""
+    """Entry point: an error that the user can mend is a message and exit code 2."""
     try:
         app()
     except OpenralError as error:

@@ -1,0 +1,27 @@
+"""What a robot, a scene and a skill are: documented models, and loaders with named errors."""
+
+from openral.manifest.collision import collision_pairs
+from openral.manifest.control import ControlMode
+from openral.manifest.kinematics import Kinematics
+from openral.manifest.library import load_robot, robot_ids, robot_path, shipped_robots, user_robots
+from openral.manifest.robot import RobotDescription
+from openral.manifest.scene import SceneDescription
+from openral.manifest.skill import SkillDescription
+from openral.manifest.yaml_file import dump_yaml, load_yaml, parse_yaml
+
+__all__ = [
+    "ControlMode",
+    "Kinematics",
+    "RobotDescription",
+    "SceneDescription",
+    "SkillDescription",
+    "collision_pairs",
+    "dump_yaml",
+    "load_robot",
+    "load_yaml",
+    "parse_yaml",
+    "robot_ids",
+    "robot_path",
+    "shipped_robots",
+    "user_robots",
+]

@@ -1,0 +1,54 @@
+"""Finds manifests by name: those that ship with openral and the user's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from openral.errors import ConfigError, ManifestError, Problem, choices
+from openral.manifest.robot import RobotDescription
+from openral.manifest.yaml_file import load_yaml
+
+_SHIPPED = Path(__file__).parent.parent / "robots"
+
+
+def user_robots() -> Path:
+    """Where imported robots go: $OPENRAL_ROBOTS, else the user's data folder."""
+    if folder := os.environ.get("OPENRAL_ROBOTS"):
+        return Path(folder)
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(data) / "openral" / "robots"
+
+
+def shipped_robots() -> list[str]:
+    """Ids of the robots that come with openral."""
+    return sorted(path.parent.name for path in _SHIPPED.glob("*/robot.yaml"))
+
+
+def robot_ids() -> list[str]:
+    """Ids of all robots: shipped first, then the user's own."""
+    own = {path.parent.name for path in user_robots().glob("*/robot.yaml")}
+    return [*shipped_robots(), *sorted(own - set(shipped_robots()))]
+
+
+def robot_path(ref: str | Path) -> Path:
+    """The manifest of a robot, given by id, by folder or by file."""
+    path = Path(ref)
+    if path.suffix in {".yaml", ".yml"} or (len(path.parts) > 1 and path.is_file()):
+        return path
+    if (path / "robot.yaml").is_file():
+        return path / "robot.yaml"
+    for folder in (_SHIPPED, user_robots()):
+        if (found := folder / str(ref) / "robot.yaml").is_file():
+            return found
+    raise ConfigError(f"no robot '{ref}'; {choices(str(ref), robot_ids(), 'robots')}")
+
+
+def load_robot(ref: str | Path) -> RobotDescription:
+    """The description of a robot, given by id, by folder or by file."""
+    path = robot_path(ref)
+    robot = load_yaml(RobotDescription, path)
+    if path.name == "robot.yaml" and robot.id != path.resolve().parent.name:
+        text = f"'{robot.id}' differs from the name of its folder, '{path.resolve().parent.name}'"
+        raise ManifestError(path, [Problem(text, "id")])
+    return robot

@@ -1,0 +1,1 @@
+"""ROS 2 without a ROS installation: types, transport, nodes, time and transforms."""

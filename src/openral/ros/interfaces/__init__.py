@@ -1,0 +1,1 @@
+"""Interface files of standard ROS packages: the services and actions our nodes speak."""

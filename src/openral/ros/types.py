@@ -1,0 +1,222 @@
+"""The one registry of ROS types, standard ones and our own, and the codec for their bytes.
+
+Types go by their ROS names (`sensor_msgs/msg/JointState`, `std_srvs/srv/Trigger_Request`); standard
+messages come from rosbags' Jazzy definitions, services and our own types from interface files.
+`openral.ros.msg`, `.srv` and `.action` offer the classes by their short names.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from rosbags.typesys import Stores, get_typestore
+
+from openral.errors import ConfigError, CorruptMessage, InvalidMessage, UnknownType, choices
+from openral.ros.decoder import Decode, build_decoder
+from openral.ros.definitions import (
+    Definition,
+    Value,
+    dds_type_name,
+    from_store,
+    parse_action,
+    parse_msg,
+    parse_srv,
+    ros_type_name,
+)
+from openral.ros.encoder import ENCAPSULATION, Encode, build_encoder
+from openral.ros.explain import explain
+from openral.ros.hashing import type_hash as _type_hash
+from openral.ros.message import Message, build_class
+
+__all__ = [
+    "Message",
+    "Registry",
+    "dds_type_name",
+    "decode",
+    "encode",
+    "message_class",
+    "new",
+    "registry",
+    "ros_type_name",
+    "type_hash",
+    "type_name",
+]
+
+# The standard files' default values, which the type store leaves out.
+_DEFAULTS: dict[tuple[str, str], Value] = {("geometry_msgs/msg/Quaternion", "w"): 1.0}
+
+_PARSERS: dict[str, Callable[[str, str], list[Definition]]] = {
+    "msg": lambda name, text: [parse_msg(name, text)],
+    "srv": parse_srv,
+    "action": parse_action,
+}
+
+
+@dataclass(frozen=True)
+class _Codec:
+    encode: Encode
+    decode: Decode
+
+
+class Registry:
+    """Definitions by ROS name; classes, codecs and hashes are made when they are first used."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._definitions: dict[str, Definition] = {}
+        self._classes: dict[str, type[Message]] = {}
+        self._codecs: dict[str, _Codec] = {}
+        self._big_endian: dict[str, Decode] = {}
+        self._hashes: dict[str, str] = {}
+        for name, (constants, fields) in get_typestore(Stores.ROS2_JAZZY).fielddefs.items():
+            self._definitions[name] = _with_defaults(from_store(name, constants, fields))
+        for package in files("openral.ros.interfaces").iterdir():
+            if package.is_dir():
+                self.add_package(package, package.name)
+        self.add_package(files("openral.msgs"), "openral_msgs")
+
+    def add_package(self, folder: Traversable | Path, package: str) -> None:
+        """Registers every .msg, .srv and .action file of an interface package's folders."""
+        for kind in _PARSERS:
+            part = folder / kind
+            if not part.is_dir():
+                continue
+            for file in sorted(part.iterdir(), key=lambda entry: entry.name):
+                short, _, suffix = file.name.partition(".")
+                if suffix == kind:
+                    self.add(f"{package}/{kind}/{short}", file.read_text(encoding="utf-8"))
+
+    def add(self, name: str, text: str) -> None:
+        """Registers a type from its interface text; the middle of the name says which kind."""
+        kind = name.split("/")[1] if name.count("/") == 2 else ""
+        if kind not in _PARSERS:
+            raise ConfigError(
+                f"'{name}' names no interface; expected package/{'|'.join(_PARSERS)}/Name"
+            )
+        with self._lock:
+            for definition in _PARSERS[kind](name, text):
+                known = self._definitions.get(definition.name)
+                if known and known.members != definition.members:
+                    raise ConfigError(f"{definition.name} is already defined with other fields")
+                self._definitions[definition.name] = definition
+
+    def names(self, kind: str = "msg") -> list[str]:
+        """All names of a kind (msg, srv, action), parts of services and actions included."""
+        return sorted(name for name in self._definitions if f"/{kind}/" in name)
+
+    def definition(self, name: str) -> Definition:
+        """Fields and constants of a type."""
+        try:
+            return self._definitions[name]
+        except KeyError:
+            same = [n for n in self._definitions if n.rsplit("/", 1)[1] == name.rsplit("/", 1)[-1]]
+            near = same or sorted(self._definitions)
+            hint = choices(name, near, "types") if same else choices(name, near).split("? ")[0]
+            raise UnknownType(f"no ROS type '{name}'; {hint}") from None
+
+    def message_class(self, name: str) -> type[Message]:
+        """The Python class of a type."""
+        found = self._classes.get(name)
+        if found is None:
+            with self._lock:
+                found = self._classes.get(name) or build_class(
+                    self.definition(name), self.message_class
+                )
+                self._classes[name] = found
+        return found
+
+    def type_hash(self, name: str) -> str:
+        """The RIHS01 hash of a message, service or action type."""
+        if name not in self._hashes:
+            self._hashes[name] = _type_hash(self.definition(name), self.definition)
+        return self._hashes[name]
+
+    def encode(self, message: Message, prefix: bytes = b"") -> bytes:
+        """The message as little-endian CDR with its 4-byte header, padded to a multiple of 4.
+
+        `prefix` goes between header and message (the ids of a service call); its length must be
+        a multiple of 8, because CDR aligns to what it counts from.
+        """
+        name = message.__ros_type__
+        codec = self._codecs.get(name) or self._codec(name)
+        try:
+            return codec.encode(message, ENCAPSULATION + prefix)
+        except (struct.error, TypeError, ValueError, AttributeError, InvalidMessage) as error:
+            raise InvalidMessage(explain(message, error)) from error
+
+    def decode(self, name: str, buffer: bytes | bytearray | memoryview, skip: int = 0) -> Message:
+        """The message in the buffer, which its arrays go on using. Bad bytes: CorruptMessage.
+
+        `skip` passes over that many bytes after the header, a multiple of 8 (see `encode`).
+        """
+        codec = self._codecs.get(name) or self._codec(name)
+        size = len(buffer)
+        if size < 4 + skip or buffer[0] or buffer[1] > 1:
+            raise CorruptMessage(name, _header_fault(buffer, skip))
+        reader = codec.decode if buffer[1] else self._big_endian_decoder(name)
+        try:
+            message, end = reader(buffer, size, 4 + skip)
+        except (struct.error, ValueError) as error:
+            raise CorruptMessage(name, str(error)) from error
+        if end > size or size - end > 3:
+            fault = f"the message ends at byte {end} of {size}"
+            raise CorruptMessage(name, fault)
+        return message
+
+    def _codec(self, name: str) -> _Codec:
+        with self._lock:
+            if name not in self._codecs:
+                definition = self.definition(name)
+                self._codecs[name] = _Codec(
+                    build_encoder(definition, self.definition),
+                    build_decoder(definition, self.definition, self.message_class),
+                )
+            return self._codecs[name]
+
+    def _big_endian_decoder(self, name: str) -> Decode:
+        with self._lock:
+            if name not in self._big_endian:
+                self._big_endian[name] = build_decoder(
+                    self.definition(name), self.definition, self.message_class, ">"
+                )
+            return self._big_endian[name]
+
+
+def _with_defaults(definition: Definition) -> Definition:
+    fields = tuple(
+        replace(field, default=_DEFAULTS.get((definition.name, field.name)))
+        for field in definition.fields
+    )
+    return replace(definition, fields=fields)
+
+
+def _header_fault(buffer: bytes | bytearray | memoryview, skip: int) -> str:
+    if len(buffer) < 4 + skip:
+        return f"{len(buffer)} bytes are too few for the {4 + skip}-byte header"
+    return f"encoding {bytes(buffer[:2]).hex()} is not plain CDR (0000 or 0001)"
+
+
+registry = Registry()
+message_class = registry.message_class
+encode = registry.encode
+decode = registry.decode
+type_hash = registry.type_hash
+
+
+def new(name: str, /, **fields: Any) -> Message:
+    """A message by its type's name: `new("sensor_msgs/msg/JointState", name=["elbow"])`."""
+    return registry.message_class(name)(**fields)
+
+
+def type_name(of: str | Message | type[Message]) -> str:
+    """The ROS name of a message, a message class or of a name (which must exist)."""
+    if isinstance(of, str):
+        return registry.definition(of).name
+    return of.__ros_type__
