@@ -43,7 +43,8 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
     if (capsule.against_world) {
       const Segment& g = posed.segment[c];
       for (const Obstacle& o : world.obstacles) {
-        const double d = to_obstacle(g, o) - static_cast<double>(o.radius) - static_cast<double>(capsule.radius);
+        const double d =
+            to_obstacle(g, o) - static_cast<double>(o.radius) - static_cast<double>(capsule.radius);
         best = d < best ? d : best;
       }
       if (voxels != nullptr && !voxels->empty()) {
@@ -60,7 +61,8 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
     const SkeletonPair& pair = skeleton.pairs[i];
     const double d = positive(segment_segment(posed.segment[pair.a], posed.segment[pair.b])) -
                      static_cast<double>(pair.radii);
-    by_pair[i] = static_cast<float>(d < static_cast<double>(reach) ? d : static_cast<double>(reach));
+    by_pair[i] =
+        static_cast<float>(d < static_cast<double>(reach) ? d : static_cast<double>(reach));
   }
 }
 

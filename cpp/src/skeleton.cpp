@@ -23,7 +23,9 @@ Vec3 rotate(const Pose& pose, const Vec3& v) {
     for (std::size_t k = 0; k < 3; ++k) out[i] += pose.rotation[3 * i + k] * v[k];
   return out;
 }
-Vec3 transform(const Pose& pose, const Vec3& v) { return axpy(1, rotate(pose, v), pose.translation); }
+Vec3 transform(const Pose& pose, const Vec3& v) {
+  return axpy(1, rotate(pose, v), pose.translation);
+}
 Vec3 apply_inverse(const Pose& pose, const Vec3& v) {
   const Vec3 d = axpy(-1, pose.translation, v);
   Vec3 out{};
@@ -38,27 +40,62 @@ Vec3 turn(const Vec3& axis, double angle, const Vec3& v) {
   return axpy(dot(axis, v) * (1 - c), axis, axpy(s, n, {c * v[0], c * v[1], c * v[2]}));
 }
 
-// A ball that holds every place a capsule's segment can be, seen from one frame.
+// Everywhere a capsule's segment can be, seen from one frame: a ball, and at first the segment.
 struct Ball {
   Vec3 centre{};
   double radius = 0;
+  bool segment = false;
+  Vec3 p0{}, p1{};
 };
 
+Ball around(const Vec3& p0, const Vec3& p1) {
+  const Vec3 middle{(p0[0] + p1[0]) / 2, (p0[1] + p1[1]) / 2, (p0[2] + p1[2]) / 2};
+  return {middle, norm(axpy(-1, middle, p0)), true, p0, p1};
+}
+
+Ball moved(const Ball& ball, const auto& by) {
+  return {by(ball.centre), ball.radius, ball.segment, by(ball.p0), by(ball.p1)};
+}
+
 double off_axis(const Vec3& axis, const Vec3& p) { return norm(axpy(-dot(axis, p), axis, p)); }
-double lever(const MovingFrame& f, const Ball& ball) {
-  return f.revolute ? off_axis(f.exact_axis, ball.centre) + ball.radius : 1.0;
+
+// Farthest distance from the joint's axis; on a segment it is at one of its ends.
+double lever(const MovingFrame& f, const Ball& b) {
+  if (!f.revolute) return 1;
+  const double bound = off_axis(f.exact_axis, b.centre) + b.radius;
+  if (!b.segment) return bound;
+  return std::min(bound, std::max(off_axis(f.exact_axis, b.p0), off_axis(f.exact_axis, b.p1)));
+}
+
+// A ball around everything a full turn of the segment reaches.
+Ball whirled(const Vec3& axis, const Ball& b) {
+  const double z0 = dot(axis, b.p0), z1 = dot(axis, b.p1), middle = (z0 + z1) / 2;
+  const double radius = std::max(std::hypot(off_axis(axis, b.p0), z0 - middle),
+                                 std::hypot(off_axis(axis, b.p1), z1 - middle));
+  return {axpy(middle, axis, Vec3{}), radius, false, {}, {}};
 }
 
 // The ball after the joint has taken every value in [low, high]: an arc's smallest enclosing ball.
 Ball sweep(const MovingFrame& f, const Ball& ball, double low, double high) {
   const double middle = (low + high) / 2, half = (high - low) / 2;
-  if (!f.revolute) return {axpy(middle, f.exact_axis, ball.centre), ball.radius + half};
+  if (!f.revolute)
+    return {axpy(middle, f.exact_axis, ball.centre), ball.radius + half, false, {}, {}};
   const double d = off_axis(f.exact_axis, ball.centre), along = dot(f.exact_axis, ball.centre);
-  Vec3 axial{};
-  axial = axpy(along, f.exact_axis, axial);
-  if (!(half < std::numbers::pi / 2)) return {axial, ball.radius + d};
-  const Vec3 radial = axpy(-1, axial, turn(f.exact_axis, middle, ball.centre));
-  return {axpy(std::cos(half), radial, axial), ball.radius + d * std::sin(half)};
+  const Vec3 axial = axpy(along, f.exact_axis, Vec3{});
+  Ball out{axial, ball.radius + d, false, {}, {}};
+  if (half < std::numbers::pi / 2) {
+    const Vec3 radial = axpy(-1, axial, turn(f.exact_axis, middle, ball.centre));
+    out = {axpy(std::cos(half), radial, axial), ball.radius + d * std::sin(half), false, {}, {}};
+  }
+  if (ball.segment) {
+    const Ball other = whirled(f.exact_axis, ball);
+    if (other.radius < out.radius) return other;
+  }
+  return out;
+}
+
+Ball segment(const SkeletonCapsule& c) {
+  return around({c.p0[0], c.p0[1], c.p0[2]}, {c.p1[0], c.p1[1], c.p1[2]});
 }
 
 class Builder {
@@ -91,7 +128,7 @@ class Builder {
       const MovingFrame& joint = frame(f);
       levers[joint.coordinate] += std::abs(joint.multiplier) * lever(joint, ball);
       ball = sweep(joint, ball, joint.low, joint.high);
-      ball.centre = transform(joint.exact_origin, ball.centre);
+      ball = moved(ball, [&](const Vec3& v) { return transform(joint.exact_origin, v); });
     }
     return ball;
   }
@@ -101,7 +138,7 @@ class Builder {
     for (int f = to; f != from; f = frame(f).parent) path.push_back(f);
     for (auto it = path.rbegin(); it != path.rend(); ++it) {
       const MovingFrame& joint = frame(*it);
-      ball.centre = apply_inverse(joint.exact_origin, ball.centre);
+      ball = moved(ball, [&](const Vec3& v) { return apply_inverse(joint.exact_origin, v); });
       levers[joint.coordinate] += std::abs(joint.multiplier) * lever(joint, ball);
       ball = sweep(joint, ball, -joint.high, -joint.low);
     }
@@ -145,12 +182,13 @@ void Builder::frames() {
   (void)Tree(model_.joints, model_.coordinates.size());  // the checks of a well-formed tree
   out_.frames.emplace_back();
   frame_of_link_.assign(1, 0);
-  link_in_frame_.assign(1, Pose{});
+  link_in_frame_.assign(1, model_.root);
   for (const Joint& joint : model_.joints) {
     const auto parent = static_cast<std::size_t>(joint.parent);
     const Pose origin = link_in_frame_[parent] * joint.origin;
-    const Coordinate* c =
-        joint.coordinate < 0 ? nullptr : &model_.coordinates[static_cast<std::size_t>(joint.coordinate)];
+    const Coordinate* c = joint.coordinate < 0
+                              ? nullptr
+                              : &model_.coordinates[static_cast<std::size_t>(joint.coordinate)];
     // The base's own joints stay at zero: everything is seen from the base.
     if (joint.kind == JointKind::kFixed || c->role == Role::kBase) {
       frame_of_link_.push_back(frame_of_link_[parent]);
@@ -176,7 +214,8 @@ void Builder::frames() {
     for (std::size_t i = 0; i < 3; ++i) {
       f.origin[i] = static_cast<float>(origin.translation[i]);
       f.axis[i] = f.slide[i] = static_cast<float>(u[i]);
-      const Vec3 row{origin.rotation[3 * i], origin.rotation[3 * i + 1], origin.rotation[3 * i + 2]};
+      const Vec3 row{origin.rotation[3 * i], origin.rotation[3 * i + 1],
+                     origin.rotation[3 * i + 2]};
       const Vec3& e = f.exact_axis;
       const Vec3 turned{row[1] * e[2] - row[2] * e[1], row[2] * e[0] - row[0] * e[2],
                         row[0] * e[1] - row[1] * e[0]};  // row of R·[axis]×
@@ -205,7 +244,8 @@ void Builder::capsules() {
     SkeletonCapsule s;
     s.frame = frame_of_link_[link];
     s.link = c.link;
-    const Vec3 p0 = transform(link_in_frame_[link], c.p0), p1 = transform(link_in_frame_[link], c.p1);
+    const Vec3 p0 = transform(link_in_frame_[link], c.p0),
+               p1 = transform(link_in_frame_[link], c.p1);
     const Vec3 middle{(p0[0] + p1[0]) / 2, (p0[1] + p1[1]) / 2, (p0[2] + p1[2]) / 2};
     const double half = norm(axpy(-1, middle, p0));
     for (std::size_t i = 0; i < 3; ++i) {
@@ -216,8 +256,9 @@ void Builder::capsules() {
     s.half_length = static_cast<float>(half * (1 + 1e-6));
     s.slack = rounding(s.frame, span(s.frame, std::max(norm(p0), norm(p1)) + c.radius));
     std::map<int, double> levers;
-    const Ball ball = climb({middle, half}, s.frame, 0, levers);
-    out_.reach = std::max(out_.reach, static_cast<float>(norm(ball.centre) + ball.radius + c.radius));
+    const Ball ball = climb(around(p0, p1), s.frame, 0, levers);
+    out_.reach =
+        std::max(out_.reach, static_cast<float>(norm(ball.centre) + ball.radius + c.radius));
     s.against_world = model_.mobile || s.frame != 0;  // what cannot move cannot hit
     if (model_.mobile) {
       levers[x] = levers[x + 1] = 1;
@@ -240,9 +281,7 @@ void Builder::pairs() {
     const int meet = common(ca.frame, cb.frame);
     std::map<int, double> levers;
     for (const SkeletonCapsule* c : {&ca, &cb}) {
-      const Vec3 middle{(c->p0[0] + c->p1[0]) / 2.0, (c->p0[1] + c->p1[1]) / 2.0,
-                        (c->p0[2] + c->p1[2]) / 2.0};
-      climb({middle, c->half_length}, c->frame, meet, levers);
+      climb(segment(*c), c->frame, meet, levers);
     }
     out_.pairs.push_back({a, b, ca.radius + cb.radius, ca.slack + cb.slack, keep(levers)});
   }
@@ -259,7 +298,7 @@ void Builder::tool(const EndEffector& effector) {
   for (std::size_t i = 0; i < 3; ++i) t.point[i] = static_cast<float>(point[i]);
   t.slack = rounding(t.frame, span(t.frame, norm(point)));
   std::map<int, double> levers;
-  const Ball ball = climb({point, 0}, t.frame, 0, levers);
+  const Ball ball = climb(around(point, point), t.frame, 0, levers);
   if (model_.mobile) {
     const auto x = static_cast<int>(out_.dof);
     levers[x] = levers[x + 1] = 1;
@@ -267,14 +306,13 @@ void Builder::tool(const EndEffector& effector) {
   }
   t.motion = keep(levers);
   for (const SkeletonCapsule& c : out_.capsules) {
-    const Vec3 middle{(c.p0[0] + c.p1[0]) / 2.0, (c.p0[1] + c.p1[1]) / 2.0,
-                      (c.p0[2] + c.p1[2]) / 2.0};
     const int meet = common(c.frame, t.frame);
     std::map<int, double> seen;
-    Ball b = climb({middle, c.half_length}, c.frame, meet, seen);
+    Ball b = climb(segment(c), c.frame, meet, seen);
     b = descend(b, meet, t.frame, seen);
     t.from_tool.push_back(keep(seen));
-    t.distance.push_back(static_cast<float>((norm(axpy(-1, point, b.centre)) + b.radius) * (1 + 1e-6)));
+    t.distance.push_back(
+        static_cast<float>((norm(axpy(-1, point, b.centre)) + b.radius) * (1 + 1e-6)));
   }
   t.chain = chain(t.frame);
   std::reverse(t.chain.begin(), t.chain.end());

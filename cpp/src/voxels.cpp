@@ -82,14 +82,16 @@ void VoxelField::spread_columns() {
   plane_used_.assign(planes, 0);
   for (std::size_t a = 0; a < planes; ++a)
     for (int from = 0; from < shape_[1]; ++from) {
-      const std::size_t row = a * static_cast<std::size_t>(shape_[1]) + static_cast<std::size_t>(from);
+      const std::size_t row =
+          a * static_cast<std::size_t>(shape_[1]) + static_cast<std::size_t>(from);
       if (!row_used_[row]) continue;
       plane_used_[a] = 1;
       const int last = std::min(shape_[1] - 1, from + kReach);
       for (int to = std::max(0, from - kReach); to <= last; ++to) {
         const std::size_t target =
             a * static_cast<std::size_t>(shape_[1]) + static_cast<std::size_t>(to);
-        relax(columns_.data() + target * length, rows_.data() + row * length, length, gap(to - from));
+        relax(columns_.data() + target * length, rows_.data() + row * length, length,
+              gap(to - from));
       }
     }
 }

@@ -43,8 +43,8 @@ struct EndEffector {
   std::string name;
   std::string frame;  // its link's name
   int link = 0;
-  Pose tcp;           // tool centre point in the link
-  int gripper = -1;   // coordinate, or −1
+  Pose tcp;          // tool centre point in the link
+  int gripper = -1;  // coordinate, or −1
 };
 
 // Limits beyond the joints' own; infinite where there is none.
@@ -55,13 +55,20 @@ struct Envelope {
   double step = kNone, turn = kNone;             // one cartesian row, m and rad
   double base_speed = kNone, base_rate = kNone;
   double base_tracking = 0, base_turn_tracking = 0;  // odometry error, m and rad
-  double recheck = 0.1;    // how soon the next verdict comes, s
-  double stop_time = 0.1;  // how long a stop takes, s
-  double jitter = 0;       // relative error of the rate at which rows are executed
-  double ik_slack = 1;     // how far a joint may stray from our inverse kinematics, per travel
+  double recheck = 0.1;                              // how soon the next verdict comes, s
+  double stop_time = 0.1;                            // how long a stop takes, s
+  double base_deceleration = 1;                      // m/s²
+  double jitter = 0;            // relative error of the rate at which rows are executed
+  double ik_slack = 1;          // how far a joint may stray from our inverse kinematics, per travel
   double recovery_speed = 0.1;  // share of the velocity limits allowed while recovering
   std::int64_t state_age = 200'000'000, world_age = 1'000'000'000, voxel_age = 1'000'000'000,
                base_age = 200'000'000;  // oldest usable measurement, ns
+};
+
+// Joints that a slot can name together.
+struct Group {
+  std::string name;
+  std::vector<int> coordinates;
 };
 
 struct RobotModel {
@@ -71,8 +78,10 @@ struct RobotModel {
   std::vector<Capsule> capsules;
   std::vector<std::pair<int, int>> pairs;  // capsules that must not touch each other
   std::vector<EndEffector> tools;
+  std::vector<Group> groups;
   std::array<int, 3> base{-1, -1, -1};  // coordinates of the base's x, y and yaw, or −1
   bool mobile = false;
+  Pose root;  // the root link in the base's frame when the base's joints are at zero
   std::string base_frame;
   std::uint32_t modes = 0;  // bit m set: control mode m is supported
   Envelope envelope;

@@ -52,7 +52,8 @@ OPENRAL_INLINE void pose_frame(const MovingFrame& f, V theta, bool at_root, Pose
   out.origin[self] = out.origin[f.parent] + up * shift;
 }
 
-OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool planar, Posed& out) {
+OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool planar,
+                         Posed& out) {
   V s = splat(0), c = splat(1);
   if (planar) sincos(load(q.base[2]), s, c);
   const V zero = splat(0), one = splat(1);

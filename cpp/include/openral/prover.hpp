@@ -40,12 +40,17 @@
 
 namespace openral {
 
+// A tool whose path is prescribed, and how far it may be from it, in m and rad.
+struct Hold {
+  std::int32_t tool = 0;
+  float error = 0, turn = 0;
+};
+
 // One stretch of motion between two of the path's configurations.
 struct Span {
   std::int32_t from = 0, to = 0, width = 0;  // rows in Path::points and Path::widths
   std::int32_t row = -1;                     // row of the chunk it leads to; −1: measured state
-  std::int32_t tool = -1;                    // tool whose path is prescribed, or −1
-  float tool_error = 0, tool_turn = 0;       // how far it may be from the path, m and rad
+  std::int32_t hold = 0, holds = 0;          // range in Path::holds
   float rate = 0;                            // 1/duration for speed checks, 0: none
 };
 
@@ -53,10 +58,19 @@ struct Path {
   const double* points = nullptr;  // rows of Skeleton::coordinates values
   const double* widths = nullptr;
   const Span* spans = nullptr;
+  const Hold* holds = nullptr;
   int count = 0;
 };
 
-enum class Finding : std::uint8_t { kNothing, kSelf, kWorld, kVoxel, kWorkspace, kToolSpeed, kToolRate };
+enum class Finding : std::uint8_t {
+  kNothing,
+  kSelf,
+  kWorld,
+  kVoxel,
+  kWorkspace,
+  kToolSpeed,
+  kToolRate
+};
 enum class Proof : std::uint8_t { kProven, kViolated, kUndecided, kBudget };
 
 struct Outcome {
@@ -67,7 +81,7 @@ struct Outcome {
   int capsule = -1;          // capsule or tool
   int other = -1;            // capsule or obstacle
   int cell[3] = {0, 0, 0};   // voxel
-  float distance = 0;        // lower bound between the surfaces at the middle of that part, or speed
+  float distance = 0;  // lower bound between the surfaces at the middle of that part, or speed
   float limit = 0;
   int work = 0;
 };
@@ -75,14 +89,14 @@ struct Outcome {
 struct Query {
   const Skeleton* skeleton = nullptr;
   const World* world = nullptr;
-  const VoxelField* voxels = nullptr;      // may be null
-  const float* capsule_margin = nullptr;   // by capsule, against the world
-  const float* pair_margin = nullptr;      // by pair
+  const VoxelField* voxels = nullptr;     // may be null
+  const float* capsule_margin = nullptr;  // by capsule, against the world
+  const float* pair_margin = nullptr;     // by pair
   float workspace_lower[3] = {0, 0, 0}, workspace_upper[3] = {0, 0, 0};
   bool workspace = false;
-  float tool_speed = 0, tool_rate = 0;     // limits; 0: none
+  float tool_speed = 0, tool_rate = 0;  // limits; 0: none
   Path path;
-  int budget = kDefaultBudget;             // units of work, each about 25 ns
+  int budget = kDefaultBudget;  // units of work, each about 25 ns
 
   static constexpr int kDefaultBudget = 20000;
 };

@@ -25,7 +25,7 @@ class Block {
   explicit Block(const Query& query) : q_(query), s_(*query.skeleton) {
     planar_ = false;
     for (int i = 0; i < q_.path.count && !planar_; ++i) planar_ = moves_base(q_.path.spans[i]);
-    for (int i = 0; i < q_.path.count && !tools_; ++i) tools_ = q_.path.spans[i].tool >= 0;
+    for (int i = 0; i < q_.path.count && !tools_; ++i) tools_ = q_.path.spans[i].holds > 0;
   }
 
   void test(const Piece* pieces, int count) {
@@ -33,8 +33,8 @@ class Block {
     unproven = hit = 0;
     fill(pieces, count);
     pose(s_, configurations_, planar_, posed_);
-    self();
     inflate(pieces, count);
+    self();
     world();
     if (q_.voxels != nullptr && !q_.voxels->empty()) voxels();
     if (q_.workspace || q_.tool_speed > 0 || q_.tool_rate > 0) tools(pieces, count);
@@ -57,6 +57,7 @@ class Block {
 
   void fill(const Piece* pieces, int count);
   void inflate(const Piece* pieces, int count);
+  void hold(const Hold& held, int lane);
   void self();
   void world();
   void voxels();
@@ -81,7 +82,7 @@ class Block {
       const int lane = __builtin_ctz(m);
       const unsigned bit = 1U << lane;
       if ((b.hit & bit) != 0 || ((b.unproven & bit) != 0 && (sure & bit) == 0)) continue;
-      const S distance = value[lane] >= 0 ? value[lane] - radii : -radii;
+      const S distance = value[lane] == value[lane] ? value[lane] - radii : -radii;
       b.culprit[lane] = {finding, capsule, other, {0, 0, 0}, distance, limit};
       b.unproven |= bit;
       b.hit |= sure & bit;
@@ -153,30 +154,47 @@ inline void Block::inflate(const Piece* pieces, int count) {
     least_[c] = sum(lever, s_.capsules[static_cast<std::size_t>(c)].motion, wide_);
   }
   if (!tools_) return;
-  // Seen from a tool whose path is prescribed (point 2 of the argument), per lane's tool.
   for (int lane = 0; lane < count; ++lane) {
     const Span& span = q_.path.spans[pieces[lane].span];
-    if (span.tool < 0) continue;
-    const SkeletonTool& tool = s_.tools.data()[span.tool];
-    S shift = span.tool_error, twist = span.tool_turn;
-    for (int k = tool.motion.first; k < tool.motion.last; ++k) {
-      const S nominal = half_[lever[k].coordinate][lane] - wide_[lever[k].coordinate][lane];
-      shift += static_cast<S>(lever[k].length) * nominal;
-      twist += nominal;
+    for (int i = 0; i < span.holds; ++i) hold(q_.path.holds[span.hold + i], lane);
+  }
+}
+
+// Point 2 of the argument: the capsules as seen from a tool whose path is prescribed.
+inline void Block::hold(const Hold& held, int lane) {
+  const Lever* lever = s_.levers.data();
+  const SkeletonTool& tool = s_.tools.data()[held.tool];
+  S shift = held.error, twist = held.turn;
+  for (int k = tool.motion.first; k < tool.motion.last; ++k) {
+    const S nominal = half_[lever[k].coordinate][lane] - wide_[lever[k].coordinate][lane];
+    shift += static_cast<S>(lever[k].length) * nominal;
+    twist += nominal;
+  }
+  const int capsules = static_cast<int>(s_.capsules.size());
+  const int dof = static_cast<int>(s_.dof);
+  for (int c = 0; c < capsules; ++c) {
+    const S away = tool.distance.data()[c];
+    S full = shift + twist * away, least = held.error + held.turn * away;
+    const auto add = [&](const Lever& l, S& sum, const S(*by)[kLanes]) {
+      sum += static_cast<S>(l.length) * by[l.coordinate][lane];
+    };
+    const LeverList& list = tool.from_tool.data()[c];
+    for (int k = list.first; k < list.last; ++k) {
+      add(lever[k], full, half_);
+      add(lever[k], least, wide_);
     }
-    for (int c = 0; c < capsules; ++c) {
-      const LeverList& list = tool.from_tool.data()[c];
-      const S away = tool.distance.data()[c];
-      S full = shift + twist * away, least = span.tool_error + span.tool_turn * away;
-      for (int k = list.first; k < list.last; ++k) {
-        full += static_cast<S>(lever[k].length) * half_[lever[k].coordinate][lane];
-        least += static_cast<S>(lever[k].length) * wide_[lever[k].coordinate][lane];
+    // The tool's path is prescribed in the base's frame, so the base's own uncertainty comes on
+    // top.
+    const LeverList& own = s_.capsules.data()[c].motion;
+    for (int k = own.first; k < own.last; ++k)
+      if (lever[k].coordinate >= dof) {
+        add(lever[k], full, wide_);
+        add(lever[k], least, wide_);
       }
-      S* f = reinterpret_cast<S*>(&full_[c]) + lane;
-      S* l = reinterpret_cast<S*>(&least_[c]) + lane;
-      *f = full < *f ? full : *f;
-      *l = least < *l ? least : *l;
-    }
+    S* f = reinterpret_cast<S*>(&full_[c]) + lane;
+    S* l = reinterpret_cast<S*>(&least_[c]) + lane;
+    *f = full < *f ? full : *f;
+    *l = least < *l ? least : *l;
   }
 }
 
@@ -186,15 +204,19 @@ inline void Block::self() {
   for (int i = 0; i < pairs; ++i) {
     const SkeletonPair& pair = s_.pairs.data()[i];
     const S fixed = pair.radii + pair.slack + static_cast<S>(q_.pair_margin[i]);
-    const V need = fixed + sum(lever, pair.motion, half_);
+    V spread = sum(lever, pair.motion, half_);
+    // Two links move apart no faster than each of them moves.
+    if (tools_) spread = vmin(spread, full_[pair.a] + full_[pair.b]);
+    const V need = fixed + spread;
     const V3 gap = posed_.middle[pair.a] - posed_.middle[pair.b];
-    const V reach = need + (s_.capsules.data()[pair.a].half_length +
-                            s_.capsules.data()[pair.b].half_length);
+    const V reach =
+        need + (s_.capsules.data()[pair.a].half_length + s_.capsules.data()[pair.b].half_length);
     if ((active_ & ~bits(dot(gap, gap) > reach * reach)) == 0) continue;
     const V bound = segment_segment(posed_.segment[pair.a], posed_.segment[pair.b]);
     if ((active_ & ~bits(bound >= need)) == 0) continue;
-    const V least = fixed + sum(lever, pair.motion, wide_);
-    judge(*this, bound, need, least, Finding::kSelf, pair.a, pair.b, pair.radii,
+    V least = sum(lever, pair.motion, wide_);
+    if (tools_) least = vmin(least, least_[pair.a] + least_[pair.b]);
+    judge(*this, bound, need, fixed + least, Finding::kSelf, pair.a, pair.b, pair.radii,
           static_cast<S>(q_.pair_margin[i]));
   }
 }
@@ -221,16 +243,18 @@ inline void Block::world() {
         const V3 p = posed_.segment[c].p - splat3(other.p.data());
         const V3 d = posed_.segment[c].d;
         const auto& r = other.rotation;
-        const Segment local{{r[0] * p.x + r[3] * p.y + r[6] * p.z, r[1] * p.x + r[4] * p.y + r[7] * p.z,
-                             r[2] * p.x + r[5] * p.y + r[8] * p.z},
-                            {r[0] * d.x + r[3] * d.y + r[6] * d.z, r[1] * d.x + r[4] * d.y + r[7] * d.z,
-                             r[2] * d.x + r[5] * d.y + r[8] * d.z}};
+        const Segment local{
+            {r[0] * p.x + r[3] * p.y + r[6] * p.z, r[1] * p.x + r[4] * p.y + r[7] * p.z,
+             r[2] * p.x + r[5] * p.y + r[8] * p.z},
+            {r[0] * d.x + r[3] * d.y + r[6] * d.z, r[1] * d.x + r[4] * d.y + r[7] * d.z,
+             r[2] * d.x + r[5] * d.y + r[8] * d.z}};
         bound = segment_box(local, splat3(other.d.data()));
       } else {
-        bound = segment_segment(posed_.segment[c], {splat3(other.p.data()), splat3(other.d.data())});
+        bound =
+            segment_segment(posed_.segment[c], {splat3(other.p.data()), splat3(other.d.data())});
       }
-      judge(*this, bound, need + other.radius, fixed + other.radius + least_[c], Finding::kWorld, c, o,
-            capsule.radius + other.radius, margin);
+      judge(*this, bound, need + other.radius, fixed + other.radius + least_[c], Finding::kWorld, c,
+            o, capsule.radius + other.radius, margin);
     }
   }
 }
@@ -258,8 +282,9 @@ inline void Block::voxels() {
     store(at[1], clamp((m.y - static_cast<S>(origin[1])) * inverse, zero, top[1]));
     store(at[2], clamp((m.z - static_cast<S>(origin[2])) * inverse, zero, top[2]));
     for (int lane = 0; lane < kLanes; ++lane) {
-      const int cell = (static_cast<int>(at[0][lane]) * shape[1] + static_cast<int>(at[1][lane])) * shape[2] +
-                       static_cast<int>(at[2][lane]);
+      const int cell =
+          (static_cast<int>(at[0][lane]) * shape[1] + static_cast<int>(at[1][lane])) * shape[2] +
+          static_cast<int>(at[2][lane]);
       bound[lane] = metres[squared[cell]];
     }
     unsigned open = active_ & ~hit & ~bits(load(bound) - capsule.half_length >= need);
@@ -275,79 +300,18 @@ inline void Block::voxels() {
       const unsigned bit = 1U << lane;
       if ((unproven & bit) != 0 && full[lane] > least[lane] + static_cast<S>(1e-3)) continue;
       ++work;
-      const VoxelAnswer answer =
-          voxel_test(field, {{p[0][lane], p[1][lane], p[2][lane]}}, {{p[3][lane], p[4][lane], p[5][lane]}},
-                     capsule.half_length, full[lane], least[lane], work);
+      const VoxelAnswer answer = voxel_test(field, {{p[0][lane], p[1][lane], p[2][lane]}},
+                                            {{p[3][lane], p[4][lane], p[5][lane]}},
+                                            capsule.half_length, full[lane], least[lane], work);
       if (answer.state == VoxelAnswer::kClear) continue;
-      culprit[lane] = {Finding::kVoxel, c, -1, {answer.cell[0], answer.cell[1], answer.cell[2]},
-                       answer.distance - capsule.radius, margin};
+      culprit[lane] = {Finding::kVoxel,
+                       c,
+                       -1,
+                       {answer.cell[0], answer.cell[1], answer.cell[2]},
+                       answer.distance - capsule.radius,
+                       margin};
       unproven |= bit;
       if (answer.state == VoxelAnswer::kHit) hit |= bit;
-    }
-  }
-}
-
-inline void Block::tools(const Piece* pieces, int count) {
-  const Lever* lever = s_.levers.data();
-  const int tools = static_cast<int>(s_.tools.size());
-  for (int t = 0; t < tools; ++t) {
-    const SkeletonTool& tool = s_.tools.data()[t];
-    const V3 p = posed_.origin[tool.frame] + posed_.rotation[tool.frame] * splat3(tool.point.data());
-    if (q_.workspace) {
-      const V full = sum(lever, tool.motion, half_) + static_cast<S>(tool.slack);
-      const V least = sum(lever, tool.motion, wide_) + static_cast<S>(tool.slack);
-      const V axis[3] = {p.x, p.y, p.z};
-      V room = splat(static_cast<S>(1e30));
-      for (int i = 0; i < 3; ++i)
-        room = vmin(room, vmin(axis[i] - static_cast<S>(q_.workspace_lower[i]),
-                               static_cast<S>(q_.workspace_upper[i]) - axis[i]));
-      judge(*this, room, full, least, Finding::kWorkspace, t, -1, 0, 0);
-    }
-    if (!(q_.tool_speed > 0 || q_.tool_rate > 0)) continue;
-    alignas(32) S rates[kMaxCoordinates][kLanes];
-    for (int k = tool.motion.first; k < tool.motion.last; ++k) {
-      const auto j = static_cast<std::size_t>(lever[k].coordinate);
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const Span& span = q_.path.spans[pieces[lane < count ? lane : 0].span];
-        const std::size_t n = s_.coordinates;
-        const double delta = q_.path.points[static_cast<std::size_t>(span.to) * n + j] -
-                             q_.path.points[static_cast<std::size_t>(span.from) * n + j];
-        rates[j][lane] = static_cast<S>(delta) * static_cast<S>(span.rate);
-      }
-    }
-    V3 linear{splat(0), splat(0), splat(0)}, angular = linear;
-    const int chain = static_cast<int>(tool.chain.size());
-    for (int i = 0; i < chain; ++i) {
-      const MovingFrame& f = s_.frames.data()[tool.chain.data()[i]];
-      const V rate = static_cast<S>(f.multiplier) * load(rates[f.coordinate]);
-      const V3 axis = rate * (posed_.rotation[f.parent] * splat3(f.axis.data()));
-      if (!f.revolute) {
-        linear = linear + axis;
-        continue;
-      }
-      angular = angular + axis;
-      linear = linear + cross(axis, p - posed_.origin[tool.chain.data()[i]]);
-    }
-    // Away from the middle each axis tilts by at most H = Σh and the tool shifts by G = ΣL·h.
-    V tilt = splat(0), shift = splat(0), fast = splat(0), quick = splat(0);
-    for (int k = tool.motion.first; k < tool.motion.last; ++k) {
-      const V h = load(half_[lever[k].coordinate]) - load(wide_[lever[k].coordinate]);
-      const V r = vabs(load(rates[lever[k].coordinate]));
-      tilt += h;
-      shift += static_cast<S>(lever[k].length) * h;
-      fast += static_cast<S>(lever[k].length) * r;
-      quick += r;
-    }
-    const S ulp = static_cast<S>(1e-5);
-    if (q_.tool_speed > 0) {
-      const V room = static_cast<S>(q_.tool_speed) * (1 + ulp) - vsqrt(dot(linear, linear));
-      judge(*this, room, fast * tilt + quick * shift, splat(0), Finding::kToolSpeed, t, -1,
-            static_cast<S>(q_.tool_speed), static_cast<S>(q_.tool_speed));
-    }
-    if (q_.tool_rate > 0) {
-      const V room = static_cast<S>(q_.tool_rate) * (1 + ulp) - vsqrt(dot(angular, angular));
-      judge(*this, room, quick * tilt, splat(0), Finding::kToolRate, t, -1,
-            static_cast<S>(q_.tool_rate), static_cast<S>(q_.tool_rate));
     }
   }
 }

@@ -1,12 +1,12 @@
 // The driver: blocks of eight spans in order, each undecided piece cut in eight at once.
 #pragma once
 
-#include "openral/prover_block.hpp"
+#include "openral/prover_tools.hpp"
 
 namespace openral::OPENRAL_LANES {
 
-inline constexpr int kMaxDepth = 5;      // pieces down to 1/32768 of a span
-inline constexpr int kBlockWork = 40;    // units of work that a block stands for
+inline constexpr int kMaxDepth = 5;    // pieces down to 1/32768 of a span
+inline constexpr int kBlockWork = 40;  // units of work that a block stands for
 inline constexpr int kPending = 8 * 8 * (kMaxDepth + 1);
 
 OPENRAL_INLINE Outcome report(const Block& block, const Piece& piece, int lane, Proof proof) {

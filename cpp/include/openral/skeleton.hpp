@@ -19,9 +19,9 @@ struct MovingFrame {
   // Local rotation = fixed + cosine·cos θ + sine·sin θ; prismatic joints use `fixed` and `slide`.
   std::array<float, 9> fixed{}, cosine{}, sine{};
   std::array<float, 3> origin{}, slide{};
-  std::array<float, 3> axis{};  // in the parent frame, unit length
-  Pose exact_origin;            // joint in the parent frame
-  Vec3 exact_axis{};            // in the joint's own frame
+  std::array<float, 3> axis{};        // in the parent frame, unit length
+  Pose exact_origin;                  // joint in the parent frame
+  Vec3 exact_axis{};                  // in the joint's own frame
   double low = -kNone, high = kNone;  // range of θ, a little wider than the limits
 };
 
@@ -38,9 +38,9 @@ struct SkeletonCapsule {
   int frame = 0, link = 0;
   std::array<float, 3> p0{}, p1{};
   float radius = 0, half_length = 0;
-  float slack = 0;       // covers every rounding error in placing it, m
+  float slack = 0;  // covers every rounding error in placing it, m
   bool against_world = true;
-  LeverList motion;      // in the world, the planar base included
+  LeverList motion;  // in the world, the planar base included
 };
 
 struct SkeletonPair {

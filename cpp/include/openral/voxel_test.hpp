@@ -24,8 +24,8 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
 
 // Smallest certified distance from the segment to occupied cells within `need` of it; stops early
 // below `enough`. Adds one unit of work per eight cells.
-[[maybe_unused]] static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S half, S need,
-                      S enough, int* cell, int& work) {
+[[maybe_unused]] static S nearest_cell(const VoxelField& field, const Point& p, const Point& d,
+                                       S half, S need, S enough, int* cell, int& work) {
   const S res = field.resolution();
   const S inverse = 1 / res;
   const S pad = need + field.slack();
@@ -93,8 +93,9 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
 
 // Is the segment at least `need` from every occupied cell? `least` is what no finer motion could
 // lower: below it, it is a hit; in between, undecided.
-[[maybe_unused]] static VoxelAnswer voxel_test(const VoxelField& field, const Point& p, const Point& d, S half_length,
-                              S need, S least, int& work) {
+[[maybe_unused]] static VoxelAnswer voxel_test(const VoxelField& field, const Point& p,
+                                               const Point& d, S half_length, S need, S least,
+                                               int& work) {
   struct Piece {
     S start, length;
   };

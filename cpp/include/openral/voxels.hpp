@@ -12,7 +12,7 @@ namespace openral {
 
 class VoxelField {
  public:
-  static constexpr int kReach = 15;                  // cells
+  static constexpr int kReach = 15;  // cells
   static constexpr std::size_t kMaxCells = 1U << 22;
 
   // Rebuilds from `occupied` (one byte a cell, the last index varies fastest). Cell (i,j,k) is the

@@ -13,8 +13,8 @@ namespace openral {
 struct Primitive {
   bool box = false;
   std::string id;
-  Vec3 p0{}, p1{};     // capsule: ends; box: p0 is the centre
-  Vec3 half{};         // box: half extents
+  Vec3 p0{}, p1{};  // capsule: ends; box: p0 is the centre
+  Vec3 half{};      // box: half extents
   std::array<double, 9> rotation{1, 0, 0, 0, 1, 0, 0, 0, 1};  // box: its axes are the columns
   double radius = 0;
 };
