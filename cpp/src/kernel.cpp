@@ -41,7 +41,9 @@ bool Kernel::recover() noexcept {
 
 Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noexcept {
   Verdict out;
-  ChunkView chunk;
+  ChunkView& chunk = chunk_;
+  chunk.sequence = 0;
+  chunk.mode = 0;
   int slot = -1;
   const Parse parsed = parse_chunk(bytes, chunk, slot);
   const bool late = stalled(now);

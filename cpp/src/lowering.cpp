@@ -45,7 +45,6 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
     std::fill_n(point(i) + skeleton_.dof, 3, 0.0);
   }
   point_count_ = static_cast<int>(chunk.rows) + 1;
-  std::fill_n(widths_.data(), (2 * chunk.rows + 4) * n, 0.0);
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
     const Coordinate& c = limits(j);
     if (c.role != Role::kBody || (start.q[j] >= c.lower - 0.1 && start.q[j] <= c.upper + 0.1))
@@ -80,13 +79,35 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
 
 void Lowering::span(int from, int to, int row, float rate) noexcept {
   const int index = span_count_++;
+  std::fill_n(width(static_cast<std::size_t>(index)), skeleton_.coordinates, 0.0);
   spans_[static_cast<std::size_t>(index)] = {from, to, index, row, 0, 0, rate};
 }
 
 bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
+  // Most chunks are fine: one pass without branches says so, and only then is a culprit sought.
+  double low[kMaxCoordinates], high[kMaxCoordinates], step[kMaxCoordinates], bend[kMaxCoordinates];
+  for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    const Coordinate& k = limits(j);
+    const bool checked = owned_[j] && k.role == Role::kBody;
+    low[j] = checked ? std::min(k.lower, start_.q[j]) - kTolerance : -kNone;
+    high[j] = checked ? std::max(k.upper, start_.q[j]) + kTolerance : kNone;
+    step[j] = checked ? k.velocity * speed_ * c.dt * (1 + kTolerance) + 1e-9 : kNone;
+    bend[j] =
+        checked && !resolved_[j] ? k.acceleration * c.dt * c.dt * (1 + kTolerance) + 1e-9 : kNone;
+  }
   for (std::size_t row = 0; row < c.rows; ++row) {
+    int bad = row < 2 ? 1 : 0;
+    const double* at = point(row + 1);
+    const double* before = point(row);
+    const double* earlier = row == 0 ? before : point(row - 1);
+    for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+      const double now = at[j] - before[j], last = before[j] - earlier[j];
+      const bool fine = (at[j] >= low[j]) & (at[j] <= high[j]) & (std::abs(now) <= step[j]) &
+                        (std::abs(now - last) <= bend[j]);
+      bad |= fine ? 0 : 1;
+    }
     out.row = static_cast<std::int32_t>(row);
-    for (std::size_t j = 0; j < skeleton_.dof; ++j)
+    for (std::size_t j = 0; bad != 0 && j < skeleton_.dof; ++j)
       if (owned_[j] && limits(j).role == Role::kBody && !check_joint(c, row, j, out)) return false;
     if (base_owned_ && !check_base(c, row, out)) return false;
   }

@@ -184,11 +184,12 @@ bool Lowering::check_allowed(const ChunkView& chunk, Verdict& out) noexcept {
   for (std::size_t s = 0; s < chunk.count; ++s) {
     const SlotView& view = chunk.slots[s];
     const Mode mode = static_cast<Mode>(view.mode);
-    for (std::size_t row = 0; row < chunk.rows; ++row)
-      for (int k = 0; k < slots_[s].count; ++k) {
-        const int j = slots_[s].coordinates[static_cast<std::size_t>(k)];
-        const Coordinate& c = limits(static_cast<std::size_t>(j));
-        if (c.role != Role::kGripper || cartesian(mode)) continue;
+    if (cartesian(mode)) continue;
+    for (int k = 0; k < slots_[s].count; ++k) {
+      const int j = slots_[s].coordinates[static_cast<std::size_t>(k)];
+      const Coordinate& c = limits(static_cast<std::size_t>(j));
+      if (c.role != Role::kGripper) continue;
+      for (std::size_t row = 0; row < chunk.rows; ++row) {
         const double value = view.at(row, static_cast<std::size_t>(k));
         double low = c.lower, high = c.upper;
         if (mode == Mode::kGripperBinary) low = 0, high = 1;
@@ -201,6 +202,7 @@ bool Lowering::check_allowed(const ChunkView& chunk, Verdict& out) noexcept {
         out.joint = static_cast<std::int16_t>(j);
         return refuse(out, Status::kGripperRange, value, value < low ? low : high);
       }
+    }
   }
   return true;
 }

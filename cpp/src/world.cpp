@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace openral {
@@ -61,6 +62,15 @@ void World::assign(const std::vector<Primitive>& primitives) {
   for (const Primitive& p : primitives) {
     obstacles.push_back(prepare(p));
     ids.push_back(p.id);
+  }
+  const std::size_t padded = (obstacles.size() + 7) / 8 * 8;
+  for (std::vector<float>* side : {&x, &y, &z, &bound})
+    side->assign(padded, std::numeric_limits<float>::quiet_NaN());
+  for (std::size_t i = 0; i < obstacles.size(); ++i) {
+    x[i] = obstacles[i].centre[0];
+    y[i] = obstacles[i].centre[1];
+    z[i] = obstacles[i].centre[2];
+    bound[i] = obstacles[i].bound;
   }
 }
 

@@ -11,6 +11,14 @@ struct Segment {
   V3 p, d;  // from p to p + d
 };
 
+// Whether the direction between the middles already separates two segments by `need`: a cheap
+// certificate that settles most pairs.
+OPENRAL_INLINE M apart(const V3& between, const V3& da, const V3& db, V need) {
+  const V half = splat(static_cast<S>(0.5));
+  const V nn = dot(between, between);
+  return nn - half * (vabs(dot(between, da)) + vabs(dot(between, db))) >= need * vsqrt(nn);
+}
+
 // Lower bound of the distance between two segments; NaN where they cross.
 OPENRAL_INLINE V segment_segment(const Segment& a, const Segment& b) {
   const V tiny = splat(static_cast<S>(1e-12));
@@ -27,6 +35,14 @@ OPENRAL_INLINE V segment_segment(const Segment& a, const Segment& b) {
   const V low = vmin(nr, nr + dot(n, a.d));
   const V high = vmax(zero, dot(n, b.d));
   return (low - high) / vsqrt(dot(n, n));
+}
+
+// The same for a segment and the box |x_i| ≤ h_i: one of the box's own axes separates them.
+OPENRAL_INLINE M apart_box(const Segment& g, const V3& h, V need) {
+  const V half = splat(static_cast<S>(0.5));
+  const auto room = [&](V p, V d, V size) { return vabs(p + half * d) - half * vabs(d) - size; };
+  return vmax(vmax(room(g.p.x, g.d.x, h.x), room(g.p.y, g.d.y, h.y)), room(g.p.z, g.d.z, h.z)) >=
+         need;
 }
 
 // Lower bound of the distance between a segment and the box |x_i| ≤ h_i; NaN where they touch.

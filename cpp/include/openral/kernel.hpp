@@ -102,6 +102,7 @@ class Kernel {
   std::unique_ptr<const Skeleton> skeleton_;
   KernelOptions options_;
   ProveFunction prove_;
+  ChunkView chunk_;  // the chunk being judged
   Lowering lowering_;
   Latest<State> state_;
   Latest<Obstacles> world_;

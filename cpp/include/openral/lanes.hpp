@@ -9,7 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
-#if defined(__AVX2__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -58,6 +58,11 @@ OPENRAL_INLINE V vsqrt(V a) { return _mm256_sqrt_ps(a); }
 OPENRAL_INLINE V vabs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
 #else
 OPENRAL_INLINE unsigned bits(M m) {
+#if defined(__SSE2__)
+  __m128 half[2];
+  __builtin_memcpy(half, &m, sizeof m);
+  return static_cast<unsigned>(_mm_movemask_ps(half[0]) | _mm_movemask_ps(half[1]) << 4);
+#endif
   unsigned out = 0;
   for (int i = 0; i < kLanes; ++i) out |= m[i] ? 1U << i : 0U;
   return out;
@@ -66,6 +71,14 @@ OPENRAL_INLINE unsigned bits(M m) {
 OPENRAL_INLINE V vmin(V a, V b) { return a < b ? a : b; }
 OPENRAL_INLINE V vmax(V a, V b) { return a > b ? a : b; }
 OPENRAL_INLINE V vsqrt(V a) {
+#if defined(__SSE2__)
+  __m128 half[2];
+  __builtin_memcpy(half, &a, sizeof a);
+  half[0] = _mm_sqrt_ps(half[0]);
+  half[1] = _mm_sqrt_ps(half[1]);
+  __builtin_memcpy(&a, half, sizeof a);
+  return a;
+#endif
   V out = a;
   for (int i = 0; i < kLanes; ++i) out[i] = __builtin_sqrtf(a[i]);
   return out;
@@ -73,6 +86,24 @@ OPENRAL_INLINE V vsqrt(V a) {
 OPENRAL_INLINE V vabs(V a) { return a < 0 ? -a : a; }
 #endif
 #endif
+
+// The largest of the lanes.
+OPENRAL_INLINE S largest(V v) {
+#ifdef OPENRAL_LANE_DOUBLE
+  return v;
+#elif defined(__SSE2__)
+  __m128 half[2];
+  __builtin_memcpy(half, &v, sizeof v);
+  __m128 m = _mm_max_ps(half[0], half[1]);
+  m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+  m = _mm_max_ss(m, _mm_shuffle_ps(m, m, 1));
+  return _mm_cvtss_f32(m);
+#else
+  S most = v[0];
+  for (int i = 1; i < kLanes; ++i) most = most > v[i] ? most : v[i];
+  return most;
+#endif
+}
 
 struct V3 {
   V x, y, z;

@@ -37,7 +37,7 @@ class Block {
     self();
     world();
     if (q_.voxels != nullptr && !q_.voxels->empty()) voxels();
-    if (q_.workspace || q_.tool_speed > 0 || q_.tool_rate > 0) tools(pieces, count);
+    if (q_.workspace || q_.tool_speed > 0 || q_.tool_rate > 0) tools();
   }
 
   unsigned unproven = 0, hit = 0;  // lanes
@@ -60,14 +60,21 @@ class Block {
   void hold(const Hold& held, int lane);
   void self();
   void world();
+  void obstacle(int c, int o, V need, V reach);
   void voxels();
-  void tools(const Piece* pieces, int count);
+  void tools();
 
   OPENRAL_INLINE V sum(const Lever* lever, const LeverList& list, const S (*by)[kLanes]) {
     V total = splat(0);
     for (int k = list.first; k < list.last; ++k)
       total += static_cast<S>(lever[k].length) * load(by[lever[k].coordinate]);
     return total;
+  }
+
+  // The part of a capsule's inflation that no cut makes smaller.
+  OPENRAL_INLINE V least(const Block& b, int c) {
+    return b.tools_ ? b.least_[c]
+                    : sum(b.s_.levers.data(), b.s_.capsules.data()[c].motion, b.wide_);
   }
 
   // Files the verdict of one test: proven where bound ≥ need, a hit where it is below `least`.
@@ -97,7 +104,8 @@ class Block {
   // Half-widths of each lane's box: `half` in full, `wide` without the nominal motion.
   alignas(32) S half_[kMaxCoordinates][kLanes];
   alignas(32) S wide_[kMaxCoordinates][kLanes];
-  V full_[kMaxCapsules], least_[kMaxCapsules];  // inflation by capsule
+  alignas(32) S rate_[kMaxCoordinates][kLanes];  // nominal speed of each coordinate
+  V full_[kMaxCapsules], least_[kMaxCapsules];   // inflation by capsule
   Posed posed_;
 };
 
@@ -105,21 +113,29 @@ inline void Block::fill(const Piece* pieces, int count) {
   const std::size_t n = s_.coordinates;
   const std::size_t used = planar_ ? n : s_.dof;
   alignas(32) double middle[kMaxCoordinates][kLanes];
+  std::int64_t a[kLanes], b[kLanes], w[kLanes];
+  double at[kLanes], part[kLanes], rate[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
     const Piece& piece = pieces[lane < count ? lane : 0];
     const Span& span = q_.path.spans[piece.span];
-    const double* a = q_.path.points + static_cast<std::size_t>(span.from) * n;
-    const double* b = q_.path.points + static_cast<std::size_t>(span.to) * n;
-    const double* w = q_.path.widths + static_cast<std::size_t>(span.width) * n;
-    const double at = static_cast<double>(piece.start) + 0.5 * static_cast<double>(piece.length);
-    const double part = 0.5 * static_cast<double>(piece.length);
-    for (std::size_t j = 0; j < used; ++j) {
-      const double delta = b[j] - a[j];
-      middle[j][lane] = a[j] + delta * at;
-      const double wide = w[j] * (1 + 1e-6);
-      wide_[j][lane] = static_cast<S>(wide);
+    const auto stride = static_cast<std::int64_t>(n);
+    a[lane] = span.from * stride;
+    b[lane] = span.to * stride;
+    w[lane] = span.width * stride;
+    part[lane] = 0.5 * static_cast<double>(piece.length);
+    at[lane] = static_cast<double>(piece.start) + part[lane];
+    rate[lane] = static_cast<double>(span.rate);
+  }
+  for (std::size_t j = 0; j < used; ++j) {
+    const double* points = q_.path.points + j;
+    const double* widths = q_.path.widths + j;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double from = points[a[lane]], delta = points[b[lane]] - from, wide = widths[w[lane]];
+      middle[j][lane] = from + delta * at[lane];
+      rate_[j][lane] = static_cast<S>(delta * rate[lane]);
+      wide_[j][lane] = static_cast<S>(wide * (1 + 1e-6));
       // 4e-7 covers the rounding of a middle in ±π to float; sliding joints stay below ±6 m.
-      half_[j][lane] = static_cast<S>((std::fabs(delta) * part + w[j]) * (1 + 1e-6) + 4e-7);
+      half_[j][lane] = static_cast<S>((std::fabs(delta) * part[lane] + wide) * (1 + 1e-6) + 4e-7);
     }
   }
   const int frames = static_cast<int>(s_.frames.size());
@@ -136,7 +152,8 @@ inline void Block::fill(const Piece* pieces, int count) {
   }
   if (!planar_) {
     for (std::size_t j = s_.dof; j < n; ++j)
-      for (int lane = 0; lane < kLanes; ++lane) half_[j][lane] = wide_[j][lane] = 0;
+      for (int lane = 0; lane < kLanes; ++lane)
+        half_[j][lane] = wide_[j][lane] = rate_[j][lane] = 0;
     return;
   }
   for (std::size_t i = 0; i < 3; ++i)
@@ -150,8 +167,8 @@ inline void Block::inflate(const Piece* pieces, int count) {
   const int capsules = static_cast<int>(s_.capsules.size());
   const Lever* lever = s_.levers.data();
   for (int c = 0; c < capsules; ++c) {
-    full_[c] = sum(lever, s_.capsules[static_cast<std::size_t>(c)].motion, half_);
-    least_[c] = sum(lever, s_.capsules[static_cast<std::size_t>(c)].motion, wide_);
+    full_[c] = sum(lever, s_.capsules.data()[c].motion, half_);
+    if (tools_) least_[c] = sum(lever, s_.capsules.data()[c].motion, wide_);
   }
   if (!tools_) return;
   for (int lane = 0; lane < count; ++lane) {
@@ -212,108 +229,82 @@ inline void Block::self() {
     const V reach =
         need + (s_.capsules.data()[pair.a].half_length + s_.capsules.data()[pair.b].half_length);
     if ((active_ & ~bits(dot(gap, gap) > reach * reach)) == 0) continue;
-    const V bound = segment_segment(posed_.segment[pair.a], posed_.segment[pair.b]);
+    const Segment &first = posed_.segment[pair.a], &second = posed_.segment[pair.b];
+    if ((active_ & ~bits(apart(gap, first.d, second.d, need))) == 0) continue;
+    const V bound = segment_segment(first, second);
     if ((active_ & ~bits(bound >= need)) == 0) continue;
-    V least = sum(lever, pair.motion, wide_);
-    if (tools_) least = vmin(least, least_[pair.a] + least_[pair.b]);
-    judge(*this, bound, need, fixed + least, Finding::kSelf, pair.a, pair.b, pair.radii,
+    V rest = sum(lever, pair.motion, wide_);
+    if (tools_) rest = vmin(rest, least_[pair.a] + least_[pair.b]);
+    judge(*this, bound, need, fixed + rest, Finding::kSelf, pair.a, pair.b, pair.radii,
           static_cast<S>(q_.pair_margin[i]));
   }
+}
+
+// A point amid the lanes, the same in each.
+OPENRAL_INLINE V3 near_middle(const V3& m) {
+#ifdef OPENRAL_LANE_DOUBLE
+  return m;
+#else
+  const S half = static_cast<S>(0.5);
+  return {splat(half * (m.x[0] + m.x[kLanes - 1])), splat(half * (m.y[0] + m.y[kLanes - 1])),
+          splat(half * (m.z[0] + m.z[kLanes - 1]))};
+#endif
 }
 
 inline void Block::world() {
   const int capsules = static_cast<int>(s_.capsules.size());
   const int obstacles = static_cast<int>(q_.world->obstacles.size());
-  const Obstacle* obstacle = q_.world->obstacles.data();
   for (int c = 0; c < capsules; ++c) {
     const SkeletonCapsule& capsule = s_.capsules.data()[c];
-    if (!capsule.against_world) continue;
-    const S margin = static_cast<S>(q_.capsule_margin[c]);
-    const S fixed = capsule.radius + capsule.slack + margin;
-    const V need = fixed + full_[c];
+    if (!capsule.against_world || obstacles == 0) continue;
+    const V need = capsule.radius + capsule.slack + static_cast<S>(q_.capsule_margin[c]) + full_[c];
     const V reach = need + capsule.half_length;
-    const V3 middle = posed_.middle[c];
-    for (int o = 0; o < obstacles; ++o) {
-      const Obstacle& other = obstacle[o];
-      const V3 gap = middle - splat3(other.centre.data());
-      const V far = reach + other.bound;
-      if ((active_ & ~bits(dot(gap, gap) > far * far)) == 0) continue;
-      V bound;
-      if (other.box) {
-        const V3 p = posed_.segment[c].p - splat3(other.p.data());
-        const V3 d = posed_.segment[c].d;
-        const auto& r = other.rotation;
-        const Segment local{
-            {r[0] * p.x + r[3] * p.y + r[6] * p.z, r[1] * p.x + r[4] * p.y + r[7] * p.z,
-             r[2] * p.x + r[5] * p.y + r[8] * p.z},
-            {r[0] * d.x + r[3] * d.y + r[6] * d.z, r[1] * d.x + r[4] * d.y + r[7] * d.z,
-             r[2] * d.x + r[5] * d.y + r[8] * d.z}};
-        bound = segment_box(local, splat3(other.d.data()));
-      } else {
-        bound =
-            segment_segment(posed_.segment[c], {splat3(other.p.data()), splat3(other.d.data())});
+    // One ball around the capsule in all lanes, against eight obstacles at a time.
+    const V3& m = posed_.middle[c];
+    const V3 centre = near_middle(m);
+    const S ball = largest(vsqrt(dot(m - centre, m - centre)) + reach);
+    for (int o = 0; o < obstacles; o += kLanes) {
+      const V3 other{load(q_.world->x.data() + o), load(q_.world->y.data() + o),
+                     load(q_.world->z.data() + o)};
+      const V far = load(q_.world->bound.data() + o) + ball * static_cast<S>(1 + 1e-6);
+      unsigned open = ~bits(dot(other - centre, other - centre) > far * far) & ((1U << kLanes) - 1);
+      for (; open != 0; open &= open - 1) {
+        const int which = o + __builtin_ctz(open);
+        if (which < obstacles) obstacle(c, which, need, reach);
       }
-      judge(*this, bound, need + other.radius, fixed + other.radius + least_[c], Finding::kWorld, c,
-            o, capsule.radius + other.radius, margin);
     }
   }
 }
 
-inline void Block::voxels() {
-  const VoxelField& field = *q_.voxels;
-  const int capsules = static_cast<int>(s_.capsules.size());
-  const S inverse = 1 / static_cast<S>(field.resolution());
-  const auto shape = field.shape();
-  const auto origin = field.origin();
-  const V top[3] = {splat(static_cast<S>(shape[0] - 1)), splat(static_cast<S>(shape[1] - 1)),
-                    splat(static_cast<S>(shape[2] - 1))};
-  const V zero = splat(0);
-  const std::uint8_t* squared = field.squared();
-  const float* metres = field.metres();
-  for (int c = 0; c < capsules; ++c) {
-    const SkeletonCapsule& capsule = s_.capsules.data()[c];
-    if (!capsule.against_world) continue;
-    const S margin = static_cast<S>(q_.capsule_margin[c]);
-    const S fixed = capsule.radius + capsule.slack + field.slack() + margin;
-    const V need = fixed + full_[c];
-    const V3& m = posed_.middle[c];
-    alignas(32) S at[3][kLanes], bound[kLanes];
-    store(at[0], clamp((m.x - static_cast<S>(origin[0])) * inverse, zero, top[0]));
-    store(at[1], clamp((m.y - static_cast<S>(origin[1])) * inverse, zero, top[1]));
-    store(at[2], clamp((m.z - static_cast<S>(origin[2])) * inverse, zero, top[2]));
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int cell =
-          (static_cast<int>(at[0][lane]) * shape[1] + static_cast<int>(at[1][lane])) * shape[2] +
-          static_cast<int>(at[2][lane]);
-      bound[lane] = metres[squared[cell]];
-    }
-    unsigned open = active_ & ~hit & ~bits(load(bound) - capsule.half_length >= need);
-    if (open == 0) continue;
-    alignas(32) S p[6][kLanes], full[kLanes], least[kLanes];
-    const Segment& g = posed_.segment[c];
-    store(p[0], g.p.x), store(p[1], g.p.y), store(p[2], g.p.z);
-    store(p[3], g.d.x), store(p[4], g.d.y), store(p[5], g.d.z);
-    store(full, need);
-    store(least, fixed + least_[c]);
-    for (; open != 0; open &= open - 1) {
-      const int lane = __builtin_ctz(open);
-      const unsigned bit = 1U << lane;
-      if ((unproven & bit) != 0 && full[lane] > least[lane] + static_cast<S>(1e-3)) continue;
-      ++work;
-      const VoxelAnswer answer = voxel_test(field, {{p[0][lane], p[1][lane], p[2][lane]}},
-                                            {{p[3][lane], p[4][lane], p[5][lane]}},
-                                            capsule.half_length, full[lane], least[lane], work);
-      if (answer.state == VoxelAnswer::kClear) continue;
-      culprit[lane] = {Finding::kVoxel,
-                       c,
-                       -1,
-                       {answer.cell[0], answer.cell[1], answer.cell[2]},
-                       answer.distance - capsule.radius,
-                       margin};
-      unproven |= bit;
-      if (answer.state == VoxelAnswer::kHit) hit |= bit;
-    }
+inline void Block::obstacle(int c, int o, V need, V reach) {
+  const SkeletonCapsule& capsule = s_.capsules.data()[c];
+  const Obstacle& other = q_.world->obstacles.data()[o];
+  const V3 gap = posed_.middle[c] - splat3(other.centre.data());
+  const V far = reach + other.bound;
+  if ((active_ & ~bits(dot(gap, gap) > far * far)) == 0) return;
+  const Segment& segment = posed_.segment[c];
+  const V all = need + other.radius;
+  V bound;
+  if (other.box) {
+    const V3 p = segment.p - splat3(other.p.data());
+    const V3 d = segment.d;
+    const auto& r = other.rotation;
+    const Segment local{{r[0] * p.x + r[3] * p.y + r[6] * p.z, r[1] * p.x + r[4] * p.y + r[7] * p.z,
+                         r[2] * p.x + r[5] * p.y + r[8] * p.z},
+                        {r[0] * d.x + r[3] * d.y + r[6] * d.z, r[1] * d.x + r[4] * d.y + r[7] * d.z,
+                         r[2] * d.x + r[5] * d.y + r[8] * d.z}};
+    const V3 size = splat3(other.d.data());
+    if ((active_ & ~bits(apart_box(local, size, all))) == 0) return;
+    bound = segment_box(local, size);
+  } else {
+    const V3 d = splat3(other.d.data());
+    if ((active_ & ~bits(apart(gap, segment.d, d, all))) == 0) return;
+    bound = segment_segment(segment, {splat3(other.p.data()), d});
   }
+  if ((active_ & ~bits(bound >= all)) == 0) return;
+  const S margin = static_cast<S>(q_.capsule_margin[c]);
+  const V rest = capsule.radius + capsule.slack + margin + other.radius + least(*this, c);
+  judge(*this, bound, all, rest, Finding::kWorld, c, o, capsule.radius + other.radius, margin);
 }
 
 }  // namespace openral::OPENRAL_LANES

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "openral/prover_tools.hpp"
+#include "openral/prover_voxels.hpp"
 
 namespace openral::OPENRAL_LANES {
 

@@ -5,7 +5,7 @@
 
 namespace openral::OPENRAL_LANES {
 
-inline void Block::tools(const Piece* pieces, int count) {
+inline void Block::tools() {
   const Lever* lever = s_.levers.data();
   const int tools = static_cast<int>(s_.tools.size());
   for (int t = 0; t < tools; ++t) {
@@ -23,22 +23,11 @@ inline void Block::tools(const Piece* pieces, int count) {
       judge(*this, room, full, least, Finding::kWorkspace, t, -1, 0, 0);
     }
     if (!(q_.tool_speed > 0 || q_.tool_rate > 0)) continue;
-    alignas(32) S rates[kMaxCoordinates][kLanes];
-    for (int k = tool.motion.first; k < tool.motion.last; ++k) {
-      const auto j = static_cast<std::size_t>(lever[k].coordinate);
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const Span& span = q_.path.spans[pieces[lane < count ? lane : 0].span];
-        const std::size_t n = s_.coordinates;
-        const double delta = q_.path.points[static_cast<std::size_t>(span.to) * n + j] -
-                             q_.path.points[static_cast<std::size_t>(span.from) * n + j];
-        rates[j][lane] = static_cast<S>(delta) * static_cast<S>(span.rate);
-      }
-    }
     V3 linear{splat(0), splat(0), splat(0)}, angular = linear;
     const int chain = static_cast<int>(tool.chain.size());
     for (int i = 0; i < chain; ++i) {
       const MovingFrame& f = s_.frames.data()[tool.chain.data()[i]];
-      const V rate = static_cast<S>(f.multiplier) * load(rates[f.coordinate]);
+      const V rate = static_cast<S>(f.multiplier) * load(rate_[f.coordinate]);
       const V3 axis = rate * (posed_.rotation[f.parent] * splat3(f.axis.data()));
       if (!f.revolute) {
         linear = linear + axis;
@@ -51,7 +40,7 @@ inline void Block::tools(const Piece* pieces, int count) {
     V tilt = splat(0), shift = splat(0), fast = splat(0), quick = splat(0);
     for (int k = tool.motion.first; k < tool.motion.last; ++k) {
       const V h = load(half_[lever[k].coordinate]) - load(wide_[lever[k].coordinate]);
-      const V r = vabs(load(rates[lever[k].coordinate]));
+      const V r = vabs(load(rate_[lever[k].coordinate]));
       tilt += h;
       shift += static_cast<S>(lever[k].length) * h;
       fast += static_cast<S>(lever[k].length) * r;

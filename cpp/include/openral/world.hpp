@@ -32,6 +32,8 @@ struct Obstacle {
 struct World {
   static constexpr std::size_t kMaxPrimitives = 512;
   std::vector<Obstacle> obstacles;
+  // Bounding balls again, side by side and padded to a multiple of eight with NaN.
+  std::vector<float> x, y, z, bound;
   std::vector<std::string> ids;
 
   // Throws std::invalid_argument naming the first primitive with a number that is not finite,
