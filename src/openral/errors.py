@@ -36,6 +36,26 @@ class TransportError(OpenralError):
     """The wire, a service or a device did not answer as it must."""
 
 
+class ServiceUnavailable(TransportError):  # noqa: N818
+    """Nobody serves what was called."""
+
+
+class ServerGone(TransportError):  # noqa: N818
+    """The server of a call left or died before it answered."""
+
+
+class ServiceTimeout(TransportError):  # noqa: N818
+    """A server is there and did not answer in time."""
+
+
+class GoalRejected(TransportError):  # noqa: N818
+    """An action server did not accept a goal."""
+
+
+class LifecycleError(OpenralError):
+    """A transition that the node's present state does not allow."""
+
+
 class UnknownType(ConfigError):  # noqa: N818
     """A ROS type name that the registry does not hold."""
 

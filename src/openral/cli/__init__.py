@@ -40,7 +40,11 @@ class _LazyGroup(typer.core.TyperGroup):
 
 
 app = typer.Typer(
-    cls=_LazyGroup, no_args_is_help=True, add_completion=False, context_settings=_CONTEXT
+    cls=_LazyGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings=_CONTEXT,
 )
 
 

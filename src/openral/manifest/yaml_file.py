@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -184,6 +185,20 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+    def expect_first_flow_sequence_item(self) -> None:
+        self._unbroken(super().expect_first_flow_sequence_item)
+
+    def expect_flow_sequence_item(self) -> None:
+        self._unbroken(super().expect_flow_sequence_item)
+
+    def _unbroken(self, emit: Callable[[], None]) -> None:
+        """Breaks long lists of vectors between vectors, never inside one."""
+        width = self.best_width
+        if self.flow_level > 1:
+            self.best_width = 1 << 20
+        emit()
+        self.best_width = width
 
 
 def _is_inline(data: Any) -> bool:
