@@ -116,9 +116,7 @@ def test_a_wrong_type_is_refused_by_name(graph: Any) -> None:
     node = graph.node("talker")
     publisher = node.create_publisher(STRING, "/chat")
     graph.node("listener").create_subscription(STRING, "/chat", lambda message: None)
-    with pytest.raises(
-        ConfigError, match=r"'/chat' carries .*String, not .*Bool"
-    ):
+    with pytest.raises(ConfigError, match=r"'/chat' carries .*String, not .*Bool"):
         publisher.publish(types.new("std_msgs/msg/Bool"))
     with pytest.raises(ConfigError, match="one topic has one type"):
         node.create_publisher("std_msgs/msg/Bool", "/chat")

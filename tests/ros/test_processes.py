@@ -15,7 +15,7 @@ from openral.ros.goal import GoalStatus
 from openral.ros.parameter_services import value_from_msg, value_to_msg
 from openral.ros.qos import LATCHED
 
-types.registry.add("test_msgs/action/Count", "int32 n\n---\nint32 total\n---\nint32 at")
+SKILL = "openral_msgs/action/ExecuteSkill"
 LONG_S = 30.0
 
 
@@ -136,20 +136,20 @@ def test_lifecycle(graph: Any, peer: Any, until: Any) -> None:
 
 
 def test_action(graph: Any, peer: Any) -> None:
-    client = ActionClient(graph.node("caller"), "test_msgs/action/Count", "/peer/count")
+    client = ActionClient(graph.node("caller"), SKILL, "/peer/count")
     seen: list[int] = []
 
     def goal(n: int) -> Any:
-        return types.new("test_msgs/action/Count_Goal", n=n)
+        return types.new(f"{SKILL}_Goal", seed=n)
 
-    handle = client.send_goal(goal(10), lambda feedback: seen.append(feedback.at), LONG_S)
+    handle = client.send_goal(goal(10), lambda feedback: seen.append(feedback.chunks), LONG_S)
     status, result = handle.get_result(LONG_S)
-    assert (status, result.total) == (GoalStatus.SUCCEEDED, 10)
+    assert (status, result.chunks) == (GoalStatus.SUCCEEDED, 10)
     assert seen == sorted(seen) and set(seen) <= set(range(10)) and seen
     long = client.send_goal(goal(999), timeout_s=LONG_S)
     assert long.cancel(LONG_S)
     status, result = long.get_result(LONG_S)
-    assert status is GoalStatus.CANCELED and result.total < 999
+    assert status is GoalStatus.CANCELED and result.chunks < 999
     assert not long.cancel(LONG_S)
     with pytest.raises(GoalRejected, match="/peer/count"):
         client.send_goal(goal(5000), timeout_s=LONG_S)

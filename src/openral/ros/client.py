@@ -75,7 +75,7 @@ class Client:
             self._pending[number] = future
         header = self._id + struct.pack("<q", number)
         try:
-            self._writer.write(service_wire.join(header, types.encode(request)))
+            self._writer.write(types.encode(request, header))
         except BaseException:
             self._take(number)
             raise
@@ -108,17 +108,17 @@ class Client:
 
     def _on_data(self) -> None:
         for sample in self._reader.take():
-            parts = service_wire.split(sample.payload)
-            if parts is None:
+            header = service_wire.request_id(sample.payload)
+            if header is None:
                 self.faults.add(self._reader, sample.source, "reply without a request id")
                 continue
-            if parts[0][:8] != self._id:
+            if header[:8] != self._id:
                 continue  # meant for another client of the same service
-            future = self._take(struct.unpack("<q", parts[0][8:])[0])
+            future = self._take(struct.unpack("<q", header[8:])[0])
             if future is None or not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(types.decode(self._response, parts[1]))
+                future.set_result(types.decode(self._response, sample.payload, service_wire.HEADER))
             except CorruptMessage as error:
                 self.faults.add(self._reader, sample.source, str(error))
                 future.set_exception(error)

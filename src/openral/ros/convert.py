@@ -40,7 +40,8 @@ def from_dict(name: str, data: Mapping[str, Any]) -> Any:
         if key not in known:
             raise InvalidMessage(f"{name} has no field '{key}'; {choices(key, known, 'fields')}")
     fields = {known[k].attribute: _value(definition, known[k], v) for k, v in data.items()}
-    return new(name, **fields)
+    message: Message = new(name, **fields)
+    return message
 
 
 def _value(owner: Definition, field: Field, value: Any) -> Any:

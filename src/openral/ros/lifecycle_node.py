@@ -180,11 +180,11 @@ class LifecyclePublisher(Publisher):
             super().publish(message)
 
 
-def _state_msg(state: State) -> Message:
+def _state_msg(state: State) -> Any:
     return types.new(f"{_PACKAGE}/msg/State", id=int(state), label=state.label)
 
 
-def _transition_msg(transition: Transition) -> Message:
+def _transition_msg(transition: Transition) -> Any:
     return types.new(f"{_PACKAGE}/msg/Transition", id=transition.id, label=transition.label)
 
 

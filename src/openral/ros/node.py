@@ -258,7 +258,7 @@ class Node(NodeParameters):
         if self in self.context.nodes:
             self.context.nodes.remove(self)
 
-    def _log_message(self, level: int, text: str) -> Message:
+    def _log_message(self, level: int, text: str) -> Any:
         return types.new(
             "rcl_interfaces/msg/Log", stamp=self.stamp(), level=level, name=self.full_name, msg=text
         )

@@ -8,7 +8,6 @@ from openral.errors import ConfigError
 from openral.ros import types
 from openral.ros.parameters import Change, Descriptor, Parameter, ParameterType, Value, type_of
 from openral.ros.qos import PARAMETER_EVENTS
-from openral.ros.types import Message
 
 if TYPE_CHECKING:
     from openral.ros.node import Node
@@ -28,7 +27,7 @@ _FIELDS = {
 _PACKAGE = "rcl_interfaces"
 
 
-def value_to_msg(value: Value) -> Message:
+def value_to_msg(value: Value) -> Any:
     """A ParameterValue."""
     kind = type_of(value)
     fields = {_FIELDS[kind]: value} if kind in _FIELDS else {}
@@ -48,7 +47,7 @@ def value_from_msg(message: Any) -> Value:
     return value.tolist() if hasattr(value, "tolist") else value  # type: ignore[no-any-return]
 
 
-def parameter_to_msg(parameter: Parameter) -> Message:
+def parameter_to_msg(parameter: Parameter) -> Any:
     """A Parameter message."""
     return types.new(
         f"{_PACKAGE}/msg/Parameter", name=parameter.name, value=value_to_msg(parameter.value)
@@ -108,7 +107,7 @@ class ParameterServices:
         ]
         return response
 
-    def _descriptor(self, name: str) -> Message:
+    def _descriptor(self, name: str) -> Any:
         descriptor, kind = self._store.describe(name), self._store.declared_type(name)
         fields: dict[str, Any] = {}
         if descriptor.minimum is not None or descriptor.maximum is not None:
@@ -151,13 +150,13 @@ class ParameterServices:
         return response
 
 
-def _result(result: SetResult) -> Message:
+def _result(result: SetResult) -> Any:
     return types.new(
         f"{_PACKAGE}/msg/SetParametersResult", successful=result.successful, reason=result.reason
     )
 
 
-def _refusal(reason: str) -> Message:
+def _refusal(reason: str) -> Any:
     return types.new(f"{_PACKAGE}/msg/SetParametersResult", successful=False, reason=reason)
 
 

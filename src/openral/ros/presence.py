@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from openral.ros import types
 from openral.ros.qos import GRAPH
 from openral.ros.transport import EndpointSpec, Transport
-from openral.ros.types import Message
 
 if TYPE_CHECKING:
     from openral.ros.node import Node
@@ -74,7 +73,7 @@ class Presence:
             self._writer.write(types.encode(message))
 
 
-def _describe(node: Node) -> Message:
+def _describe(node: Node) -> Any:
     readers, writers = node.endpoint_guids()
     return types.new(
         "rmw_dds_common/msg/NodeEntitiesInfo",
@@ -85,5 +84,5 @@ def _describe(node: Node) -> Message:
     )
 
 
-def _gid(guid: bytes) -> Message:
+def _gid(guid: bytes) -> Any:
     return types.new("rmw_dds_common/msg/Gid", data=np.frombuffer(guid, np.uint8))

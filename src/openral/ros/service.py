@@ -58,16 +58,16 @@ class Service:
 
     def _on_data(self) -> None:
         for sample in self._reader.take():
-            parts = service_wire.split(sample.payload)
-            if self._client_of(sample) is None or parts is None:
+            header = service_wire.request_id(sample.payload)
+            if header is None or self._client_of(sample) is None:
                 self.faults.add(self._reader, sample.source, _FOREIGN)
                 continue
             try:
-                request = types.decode(self._request, parts[1])
+                request = types.decode(self._request, sample.payload, service_wire.HEADER)
             except CorruptMessage as error:
                 self.faults.add(self._reader, sample.source, str(error))
                 continue
-            self._handle(request, parts[0], sample.source)
+            self._handle(request, header, sample.source)
 
     def _client_of(self, sample: Sample) -> tuple[bytes, bytes] | None:
         """Who asks; a peer without a client id keeps its ids outside the payload."""
@@ -109,8 +109,7 @@ class Service:
                 type=self.type_name,
             )
             return
-        payload = service_wire.join(header, types.encode(response))
-        self._send(payload, source, time.monotonic() + _MATCH_LIMIT_S)
+        self._send(types.encode(response, header), source, time.monotonic() + _MATCH_LIMIT_S)
 
     def _send(self, payload: bytes, source: int, give_up: float) -> None:
         """A client may ask before discovery has shown us where it listens: then wait for that."""

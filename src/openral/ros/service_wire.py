@@ -51,16 +51,9 @@ def service_specs(context: Context, service: str, type_name: str, role: str) -> 
     )
 
 
-def join(header: bytes, payload: bytes) -> bytes:
-    """Puts the request id into a payload."""
-    return payload[:_CDR] + header + payload[_CDR:]
-
-
-def split(payload: bytes) -> tuple[bytes, bytes] | None:
-    """(request id, payload without it); None if the message is too short to hold one."""
-    if len(payload) <= _CDR + HEADER:
-        return None
-    return payload[_CDR : _CDR + HEADER], payload[:_CDR] + payload[_CDR + HEADER :]
+def request_id(payload: bytes) -> bytes | None:
+    """Client id and sequence number; None if the message is too short to hold them."""
+    return payload[_CDR : _CDR + HEADER] if len(payload) > _CDR + HEADER else None
 
 
 def find_tag(user_data: bytes, role: str) -> bytes:

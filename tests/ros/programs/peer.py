@@ -15,7 +15,7 @@ from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.parameters import Descriptor
 from openral.ros.qos import LATCHED
 
-types.registry.add("test_msgs/action/Count", "int32 n\n---\nint32 total\n---\nint32 at")
+SKILL = "openral_msgs/action/ExecuteSkill"
 
 
 class Peer(LifecycleNode):
@@ -25,7 +25,7 @@ class Peer(LifecycleNode):
         self.declare_parameter("serial", "A1", Descriptor(read_only=True))
         self.create_service("std_srvs/srv/SetBool", "~/negate", self._negate)
         self.create_service("std_srvs/srv/Trigger", "~/never", lambda request, response: Future())
-        ActionServer(self, "test_msgs/action/Count", "~/count", _count, accept=lambda g: g.n < 1000)
+        ActionServer(self, SKILL, "~/count", _count, accept=lambda g: g.seed < 1000)
         greeting = self.create_publisher("std_msgs/msg/String", "~/greeting", LATCHED)
         greeting.publish(types.new("std_msgs/msg/String", data="hello"))
 
@@ -40,14 +40,14 @@ class Peer(LifecycleNode):
 
 
 def _count(goal: Any) -> Any:
-    for at in range(goal.request.n):
+    for at in range(goal.request.seed):
         if goal.is_cancel_requested:
             goal.canceled()
-            return types.new("test_msgs/action/Count_Result", total=at)
-        goal.publish_feedback(types.new("test_msgs/action/Count_Feedback", at=at))
+            return types.new(f"{SKILL}_Result", chunks=at)
+        goal.publish_feedback(types.new(f"{SKILL}_Feedback", chunks=at))
         time.sleep(0.01)
     goal.succeed()
-    return types.new("test_msgs/action/Count_Result", total=goal.request.n)
+    return types.new(f"{SKILL}_Result", chunks=goal.request.seed)
 
 
 node = Peer()
