@@ -73,6 +73,10 @@ class CorruptMessage(TransportError):  # noqa: N818
         super().__init__(f"not a {type_name}: {reason}")
 
 
+class RecordingError(OpenralError):
+    """A recording cannot be written or read."""
+
+
 class TransformError(OpenralError):
     """A transform between two frames cannot be had."""
 
