@@ -103,9 +103,10 @@ class Registry:
     def decode(self, kind: str, buffer: Buffer, skip: int = 0) -> Any: ...
 
     def decode(self, kind: str | type[M], buffer: Buffer, skip: int = 0) -> Any:
-        """The message in the buffer, which its arrays go on using. Bad bytes: CorruptMessage.
+        """The message in the buffer. Bad bytes raise CorruptMessage.
 
-        `kind` is a class or a ROS name. `skip` passes over that many bytes after the header,
+        Arrays are views of the buffer, read-only if that is, and maybe not aligned: copy one to
+        change it or to give it to C. `kind` is a class or a ROS name. `skip` passes over that many bytes after the header,
         a multiple of 8 (see `encode`).
         """
         name = kind if isinstance(kind, str) else kind.__ros_type__
