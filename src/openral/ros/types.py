@@ -106,8 +106,8 @@ class Registry:
         """The message in the buffer. Bad bytes raise CorruptMessage.
 
         Arrays are views of the buffer, read-only if that is, and maybe not aligned: copy one to
-        change it or to give it to C. `kind` is a class or a ROS name. `skip` passes over that many bytes after the header,
-        a multiple of 8 (see `encode`).
+        change it or to give it to C. `kind` is a class or a ROS name. `skip` passes over that
+        many bytes after the header, a multiple of 8 (see `encode`).
         """
         name = kind if isinstance(kind, str) else kind.__ros_type__
         codec = self._codecs.get(name) or self._codec(name)
