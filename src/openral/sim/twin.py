@@ -128,7 +128,7 @@ def _add_joint(robot: RobotDescription, body: mujoco.MjsBody, joint: Joint) -> N
 
 
 def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour: object) -> None:
-    capsules_visible = len(link.hull) < 4
+    capsules_visible = not _has_volume(link.hull)
     for index, capsule in enumerate(link.capsules):
         collides = 0 if link.boxes else 1
         sphere = np.allclose(capsule.p0, capsule.p1, atol=1e-9)
@@ -174,6 +174,14 @@ def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour:
             conaffinity=0,
             mass=0,
         )
+
+
+def _has_volume(points: tuple[Vec3, ...]) -> bool:
+    """Whether points span a body that can be drawn, rather than a flat or tiny one."""
+    if len(points) < 4:
+        return False
+    spread = np.linalg.svd(np.asarray(points) - np.mean(points, axis=0), compute_uv=False)
+    return bool(spread[-1] > 1e-4)
 
 
 def _set_inertia(body: mujoco.MjsBody, link: Link) -> None:
