@@ -71,13 +71,18 @@ class _Codec:
 class Registry:
     """Definitions by ROS name; classes, codecs and hashes are made when they are first used."""
 
-    def __init__(self) -> None:
+    def __init__(self, standard: bool = True) -> None:
+        """With `standard` false it is empty, for types that only a recording knows."""
         self._lock = threading.RLock()
         self._definitions: dict[str, Definition] = {}
         self._classes: dict[str, type[Message]] = {}
         self._codecs: dict[str, _Codec] = {}
         self._big_endian: dict[str, Decode] = {}
         self._hashes: dict[str, str] = {}
+        if standard:
+            self._load_standard()
+
+    def _load_standard(self) -> None:
         for name, (constants, fields) in get_typestore(Stores.ROS2_JAZZY).fielddefs.items():
             self._definitions[name] = _with_defaults(from_store(name, constants, fields))
         for package in files("openral.ros.interfaces").iterdir():
@@ -103,12 +108,16 @@ class Registry:
             raise ConfigError(
                 f"'{name}' names no interface; expected package/{'|'.join(_PARSERS)}/Name"
             )
+        for definition in _PARSERS[kind](name, text):
+            self.add_definition(definition)
+
+    def add_definition(self, definition: Definition) -> None:
+        """Registers one message type."""
         with self._lock:
-            for definition in _PARSERS[kind](name, text):
-                known = self._definitions.get(definition.name)
-                if known and known.members != definition.members:
-                    raise ConfigError(f"{definition.name} is already defined with other fields")
-                self._definitions[definition.name] = definition
+            known = self._definitions.get(definition.name)
+            if known and known.members != definition.members:
+                raise ConfigError(f"{definition.name} is already defined with other fields")
+            self._definitions[definition.name] = definition
 
     def names(self, kind: str = "msg") -> list[str]:
         """All names of a kind (msg, srv, action), parts of services and actions included."""

@@ -42,8 +42,10 @@ class Binding:
             for joint in robot.joints
             if joint.mimic is not None
         ]
-        self._servos = [self._servo(joint) for joint in robot.driven]
-        self.ctrl = np.array([servo.actuator for servo in self._servos], dtype=int)
+        servos = [self._servo(joint) for joint in robot.driven]
+        self.ctrl = np.array([servo.actuator for servo in servos], dtype=int)
+        self._slope = np.array([servo.slope for servo in servos])
+        self._intercept = np.array([servo.intercept for servo in servos])
 
     def positions(self, data: mujoco.MjData) -> Vector:
         """Measured joint positions in the manifest's order."""
@@ -68,15 +70,11 @@ class Binding:
 
     def to_ctrl(self, q: ArrayLike) -> Vector:
         """Controls that hold the joints at q."""
-        slope = np.array([servo.slope for servo in self._servos])
-        intercept = np.array([servo.intercept for servo in self._servos])
-        return np.asarray(slope * np.asarray(q, float) + intercept)
+        return np.asarray(self._slope * np.asarray(q, float) + self._intercept)
 
     def from_ctrl(self, ctrl: ArrayLike) -> Vector:
         """The joint positions that controls hold."""
-        slope = np.array([servo.slope for servo in self._servos])
-        intercept = np.array([servo.intercept for servo in self._servos])
-        return np.asarray((np.asarray(ctrl, float) - intercept) / slope)
+        return np.asarray((np.asarray(ctrl, float) - self._intercept) / self._slope)
 
     def _joint_id(self, joint: Joint) -> int:
         name = joint_name(joint)

@@ -19,7 +19,8 @@ from openral.sim.capsule_fit import FittedCapsule
 from openral.sim.clearance import SelfClearance, random_positions
 from openral.sim.hull import hull_volume, outside, union_volume
 from openral.sim.model_source import read_model, resolve
-from openral.sim.twin import body_name, camera_name, make_twin
+from openral.sim.sensor_mounts import body_name, camera_name
+from openral.sim.twin import make_twin
 
 _CONFIGURATIONS = 1000
 _FK_TOLERANCE_M = 1e-6

@@ -1,0 +1,16 @@
+"""Transforms between frames: broadcasters, a buffer that interpolates, and conversions."""
+
+from openral.ros.tf.broadcaster import StaticTransformBroadcaster, TransformBroadcaster
+from openral.ros.tf.buffer import Buffer
+from openral.ros.tf.rigid import Rigid, from_message, stamped, to_nanoseconds, to_time
+
+__all__ = [
+    "Buffer",
+    "Rigid",
+    "StaticTransformBroadcaster",
+    "TransformBroadcaster",
+    "from_message",
+    "stamped",
+    "to_nanoseconds",
+    "to_time",
+]

@@ -1,0 +1,47 @@
+"""Sends transforms to /tf and /tf_static."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from openral.ros import msg
+
+Publish = Callable[[msg.TFMessage], object]
+
+
+class TransformBroadcaster:
+    """For frames that move: give it the `publish` of a publisher on /tf."""
+
+    def __init__(self, publish: Publish) -> None:
+        self._publish = publish
+
+    def send_transform(
+        self, transforms: msg.TransformStamped | Iterable[msg.TransformStamped]
+    ) -> None:
+        """Sends one transform or several in one message."""
+        self._publish(msg.TFMessage(_as_list(transforms)))
+
+
+class StaticTransformBroadcaster:
+    """For frames that never move: give it the `publish` of a latched publisher on /tf_static.
+
+    Late joiners get only the last message, so each one repeats all that were sent before.
+    """
+
+    def __init__(self, publish: Publish) -> None:
+        self._publish = publish
+        self._sent: dict[str, msg.TransformStamped] = {}
+
+    def send_transform(
+        self, transforms: msg.TransformStamped | Iterable[msg.TransformStamped]
+    ) -> None:
+        """Adds transforms, replaces those of the same child frame, and sends all."""
+        for transform in _as_list(transforms):
+            self._sent[transform.child_frame_id] = transform
+        self._publish(msg.TFMessage(list(self._sent.values())))
+
+
+def _as_list(
+    transforms: msg.TransformStamped | Iterable[msg.TransformStamped],
+) -> list[msg.TransformStamped]:
+    return [transforms] if isinstance(transforms, msg.TransformStamped) else list(transforms)
