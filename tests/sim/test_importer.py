@@ -16,30 +16,35 @@ from openral.sim.link_points import body_points
 from openral.sim.robot_check import check_description
 from openral.sim.twin import make_twin
 
-URDF = """\
+SMALL = (
+    "<inertial><mass value='%g'/><inertia ixx='1e-3' iyy='1e-3' izz='1e-3' "
+    "ixy='0' ixz='0' iyz='0'/></inertial>"
+)
+FINGER_LIMIT = "<limit lower='0' upper='0.04' velocity='0.2' effort='20'/>"
+
+URDF = f"""\
 <robot name="elbow">
-  <link name="stand">
-    <inertial><mass value="2"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
-    <collision><origin xyz="0 0 0.1"/><geometry><cylinder radius="0.05" length="0.2"/></geometry></collision>
+  <link name="stand">{SMALL % 2}
+    <collision><origin xyz="0 0 0.1"/>
+      <geometry><cylinder radius="0.05" length="0.2"/></geometry></collision>
   </link>
-  <link name="upper">
-    <inertial><origin xyz="0 0 .15"/><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".002" ixy="0" ixz="0" iyz="0"/></inertial>
+  <link name="upper">{SMALL % 1}
     <collision><origin xyz="0 0 0.15"/><geometry><box size="0.06 0.06 0.24"/></geometry></collision>
   </link>
-  <link name="tool">
-    <inertial><mass value=".2"/><inertia ixx=".001" iyy=".001" izz=".001" ixy="0" ixz="0" iyz="0"/></inertial>
+  <link name="tool">{SMALL % 0.2}
     <collision><origin xyz="0 0 0.05"/><geometry><sphere radius="0.03"/></geometry></collision>
   </link>
-  <link name="finger_left"><inertial><mass value=".05"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="finger_right"><inertial><mass value=".05"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="finger_left">{SMALL % 0.05}</link>
+  <link name="finger_right">{SMALL % 0.05}</link>
   <joint name="shoulder" type="revolute"><parent link="stand"/><child link="upper"/>
     <origin xyz="0 0 0.22" rpy="0 0 0.3"/><axis xyz="0 1 0"/>
     <limit lower="-1.5" upper="1.5" velocity="2.5" effort="40"/></joint>
-  <joint name="mount" type="fixed"><parent link="upper"/><child link="tool"/><origin xyz="0 0 0.3"/></joint>
+  <joint name="mount" type="fixed"><parent link="upper"/><child link="tool"/>
+    <origin xyz="0 0 0.3"/></joint>
   <joint name="finger_joint" type="prismatic"><parent link="tool"/><child link="finger_left"/>
-    <origin xyz="0 0 0.1"/><axis xyz="0 1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint>
+    <origin xyz="0 0 0.1"/><axis xyz="0 1 0"/>{FINGER_LIMIT}</joint>
   <joint name="finger_mirror" type="prismatic"><parent link="tool"/><child link="finger_right"/>
-    <origin xyz="0 0 0.1"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/>
+    <origin xyz="0 0 0.1"/><axis xyz="0 -1 0"/>{FINGER_LIMIT}
     <mimic joint="finger_joint" multiplier="1"/></joint>
 </robot>
 """
@@ -92,7 +97,8 @@ def test_joints_off_the_bodys_origin_and_with_a_reference_are_kept(tmp_path: Pat
     path = tmp_path / "odd.xml"
     path.write_text("""
     <mujoco><compiler angle="radian"/><worldbody><body name="base"><geom size=".05" mass="1"/>
-      <body name="arm" pos=".1 0 .2"><joint name="a" axis="0 1 0" pos="0 0 -.1" ref=".4" range="-1 1"/>
+      <body name="arm" pos=".1 0 .2">
+        <joint name="a" axis="0 1 0" pos="0 0 -.1" ref=".4" range="-1 1"/>
         <geom type="capsule" fromto="0 0 0 0 0 .2" size=".03" mass="1"/>
         <body name="hand" pos="0 0 .3"><joint name="b" axis="1 0 0" range="-1 1"/>
           <geom size=".04" mass=".5"/></body></body></body></worldbody></mujoco>""")
@@ -126,8 +132,8 @@ def test_two_joints_in_one_body_become_a_frame(tmp_path: Path) -> None:
         ("not xml", "not valid XML"),
         ("<mujoco><nonsense/></mujoco>", "not a model that MuJoCo can read"),
         (
-            "<mujoco><worldbody><body name='a'><joint name='j' type='ball'/><geom size='.1'/></body>"
-            "</worldbody></mujoco>",
+            "<mujoco><worldbody><body name='a'><joint name='j' type='ball'/>"
+            "<geom size='.1'/></body></worldbody></mujoco>",
             "'j' is a ball joint",
         ),
     ],

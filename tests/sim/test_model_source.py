@@ -90,7 +90,7 @@ def test_a_missing_package_says_what_to_install() -> None:
 
 
 def test_a_missing_file_in_a_package_lists_its_models() -> None:
-    with pytest.raises(ModelUnavailable, match="package 'mujoco' has no 'nothing.xml'"):
+    with pytest.raises(ModelUnavailable, match=r"package 'mujoco' has no 'nothing\.xml'"):
         resolve("package:mujoco/nothing.xml")
 
 

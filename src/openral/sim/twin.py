@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest import RobotDescription, collision_pairs
-from openral.manifest.base import Transform
+from openral.manifest.base import Transform, Vec3
 from openral.manifest.joint import Drive, Joint, JointType
 from openral.manifest.kinematics import joints_from_root
 from openral.manifest.link import Link
