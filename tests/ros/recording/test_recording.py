@@ -34,7 +34,7 @@ def joints(index: int) -> msg.JointState:
 
 
 def record(folder: Path, compression: str = "zstd", count: int = 10) -> Path:
-    with RecordingWriter(folder, compression) as writer:  # type: ignore[arg-type]
+    with RecordingWriter(folder, compression) as writer:
         writer.add_topic("/joint_states", JOINTS, SENSOR)
         writer.add_topic("/chunk", CHUNK, LATCHED)
         for i in range(count):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from mcap.writer import CompressionType, Writer
 
@@ -16,8 +16,7 @@ from openral.ros.recording.rosbag2_metadata import RecordedTopic, metadata_yaml,
 from openral.ros.schema import schema_text
 from openral.ros.types import type_hash
 
-Compression = Literal["zstd", "lz4", "none"]
-_COMPRESSION = {
+COMPRESSIONS = {
     "zstd": CompressionType.ZSTD,
     "lz4": CompressionType.LZ4,
     "none": CompressionType.NONE,
@@ -34,7 +33,8 @@ class RecordingWriter:
     a complete recording of all that came before.
     """
 
-    def __init__(self, folder: Path | str, compression: Compression = "zstd") -> None:
+    def __init__(self, folder: Path | str, compression: str = "zstd") -> None:
+        """`compression` is zstd, lz4 or none."""
         self.folder = Path(folder)
         self.topics: dict[str, RecordedTopic] = {}
         self.error: RecordingError | None = None
@@ -51,7 +51,7 @@ class RecordingWriter:
         self.path = self.folder / f"{self.folder.name}_0.mcap"
         self._file = ReservedFile(self.path)
         # Chunks are closed by `_end_chunk` alone, so that none is begun without room for it.
-        self._writer = Writer(self._file, 2**62, _COMPRESSION[compression])
+        self._writer = Writer(self._file, 2**62, COMPRESSIONS[compression])
         try:
             self._file.reserve(self._reserve())
             self._writer.start("ros2", "openral")

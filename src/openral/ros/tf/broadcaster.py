@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from openral.ros import msg
+from openral.ros.qos import LATCHED, QoS
+
+if TYPE_CHECKING:
+    from openral.ros.node import Node
+
+TF_QOS = QoS(reliable=True, depth=100)
 
 Publish = Callable[[msg.TFMessage], object]
 
@@ -14,6 +21,11 @@ class TransformBroadcaster:
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
+
+    @classmethod
+    def on(cls, node: Node) -> TransformBroadcaster:
+        """Publishes on /tf through a node."""
+        return cls(node.create_publisher(msg.TFMessage, "/tf", TF_QOS).publish)
 
     def send_transform(
         self, transforms: msg.TransformStamped | Iterable[msg.TransformStamped]
@@ -31,6 +43,11 @@ class StaticTransformBroadcaster:
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
         self._sent: dict[str, msg.TransformStamped] = {}
+
+    @classmethod
+    def on(cls, node: Node) -> StaticTransformBroadcaster:
+        """Publishes on /tf_static through a node."""
+        return cls(node.create_publisher(msg.TFMessage, "/tf_static", LATCHED).publish)
 
     def send_transform(
         self, transforms: msg.TransformStamped | Iterable[msg.TransformStamped]
