@@ -36,6 +36,26 @@ class TransportError(OpenralError):
     """The wire, a service or a device did not answer as it must."""
 
 
+class ServiceUnavailable(TransportError):  # noqa: N818
+    """Nobody serves what was called."""
+
+
+class ServerGone(TransportError):  # noqa: N818
+    """The server of a call left or died before it answered."""
+
+
+class ServiceTimeout(TransportError):  # noqa: N818
+    """A server is there and did not answer in time."""
+
+
+class GoalRejected(TransportError):  # noqa: N818
+    """An action server did not accept a goal."""
+
+
+class LifecycleError(OpenralError):
+    """A transition that the node's present state does not allow."""
+
+
 class UnknownType(ConfigError):  # noqa: N818
     """A ROS type name that the registry does not hold."""
 
@@ -51,6 +71,26 @@ class CorruptMessage(TransportError):  # noqa: N818
         self.type_name = type_name
         self.reason = reason
         super().__init__(f"not a {type_name}: {reason}")
+
+
+class RecordingError(OpenralError):
+    """A recording cannot be written or read."""
+
+
+class TransformError(OpenralError):
+    """A transform between two frames cannot be had."""
+
+
+class UnknownFrame(TransformError):  # noqa: N818
+    """A frame that no transform has ever named."""
+
+
+class FramesNotConnected(TransformError):  # noqa: N818
+    """Two frames that are known but belong to different trees."""
+
+
+class ExtrapolationError(TransformError):
+    """A transform was asked for at a time before or after all that is known of it."""
 
 
 @dataclass(frozen=True)

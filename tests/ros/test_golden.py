@@ -94,3 +94,10 @@ def test_requests_without_call_ids_are_recognised_as_corrupt(services: Any) -> N
         assert name
         with pytest.raises(CorruptMessage, match=name):
             types.decode(name, bytes.fromhex(sample["hex"]), 16)
+
+
+def test_every_standard_type_has_the_hash_that_rosidl_computes() -> None:
+    expected = json.loads((GOLDEN / "type_hashes_jazzy.json").read_text())["type_hashes"]
+    names = [n for kind in ("msg", "srv", "action") for n in types.registry.names(kind)]
+    assert {n for n in names if not n.startswith("openral_msgs/")} == expected.keys()
+    assert {name: types.type_hash(name) for name in expected} == expected

@@ -79,7 +79,7 @@ class Kinematics:
         )
 
     def poses(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Poses of all links in the root's frame: (links, 4, 4), with a leading axis for rows of q."""
+        """Poses of all links in the root's frame, (links, 4, 4); one set a row for rows of q."""
         rows = np.atleast_2d(np.ascontiguousarray(q, float))
         if rows.shape[1] != self.dof:
             raise ConfigError(f"{rows.shape[1]} joint positions given, the robot has {self.dof}")

@@ -32,7 +32,7 @@ def _plain(value: Any, most: int | None) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def from_dict(name: str, data: Mapping[str, Any]) -> Message:
+def from_dict(name: str, data: Mapping[str, Any]) -> Any:
     """A message of the named type; fields left out keep their defaults, unknown ones are errors."""
     definition = registry.definition(name)
     known = {field.name: field for field in definition.fields}
@@ -40,7 +40,8 @@ def from_dict(name: str, data: Mapping[str, Any]) -> Message:
         if key not in known:
             raise InvalidMessage(f"{name} has no field '{key}'; {choices(key, known, 'fields')}")
     fields = {known[k].attribute: _value(definition, known[k], v) for k, v in data.items()}
-    return new(name, **fields)
+    message: Message = new(name, **fields)
+    return message
 
 
 def _value(owner: Definition, field: Field, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ def _field_fault(field: Field, value: Any, path: str) -> str | None:
         return f"{path} has {len(items)} values; must be {describe(field)}"
     if field.type in values.DTYPES:
         return None
-    faults = (_value_fault(field, item, f"{path}[{i}]") for i, item in enumerate(items))
+    each = replace(field, shape=Shape.ONE)
+    faults = (_value_fault(each, item, f"{path}[{i}]") for i, item in enumerate(items))
     return next((fault for fault in faults if fault), None)
 
 

@@ -53,8 +53,7 @@ def _same(mine: Any, theirs: Any) -> bool:
 def _rebuild(name: str, fields: tuple[Any, ...]) -> Message:
     from openral.ros.types import message_class
 
-    message = message_class(name)(*fields)
-    assert isinstance(message, Message)
+    message: Message = message_class(name)(*fields)
     return message
 
 

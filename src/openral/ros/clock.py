@@ -1,0 +1,112 @@
+"""The graph's time: wall or simulated, never a mix within a node."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Simulated time went backwards."""
+
+    before_ns: int
+    after_ns: int
+
+
+class SimClock:
+    """Time as heard on /clock; one is shared by all nodes of a context."""
+
+    def __init__(self) -> None:
+        self._now_ns: int | None = None
+        self._heard_at = time.monotonic()
+        self._changed = threading.Condition()
+        self._jump_callbacks: list[Callable[[Jump], None]] = []
+        self._alarms: dict[object, tuple[int, Callable[[], None]]] = {}
+
+    @property
+    def ready(self) -> bool:
+        """Whether a first stamp has been heard."""
+        return self._now_ns is not None
+
+    def now_ns(self) -> int:
+        """The last stamp; 0 before the first, as in ROS."""
+        return self._now_ns or 0
+
+    def silent_for_s(self) -> float:
+        """Wall seconds since the last stamp, or since this clock was made."""
+        return time.monotonic() - self._heard_at
+
+    def update(self, now_ns: int) -> None:
+        """Takes a stamp; announces it to sleepers, alarms and, if it went back, jump callbacks."""
+        with self._changed:
+            before, self._now_ns = self._now_ns, now_ns
+            self._heard_at = time.monotonic()
+            went_back = before is not None and now_ns < before
+            due = [k for k, (at, _) in self._alarms.items() if went_back or at <= now_ns]
+            calls = [self._alarms.pop(key)[1] for key in due]
+            self._changed.notify_all()
+        if went_back and before is not None:
+            for callback in list(self._jump_callbacks):
+                callback(Jump(before, now_ns))
+        for call in calls:
+            call()
+
+    def set_alarm(self, owner: object, at_ns: int, call: Callable[[], None]) -> None:
+        """Calls once when time reaches `at_ns` or goes back; one alarm per owner."""
+        with self._changed:
+            if at_ns > self.now_ns():
+                self._alarms[owner] = (at_ns, call)
+                return
+        call()
+
+    def on_jump(self, callback: Callable[[Jump], None]) -> Callable[[], None]:
+        """Registers a callback for backward jumps; returns the call that takes it back."""
+        self._jump_callbacks.append(callback)
+        return lambda: self._jump_callbacks.remove(callback)
+
+    def wait_ready(self, timeout_s: float) -> bool:
+        """Waits, in wall time, for the first stamp."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.ready, timeout_s)
+
+    def sleep_until(self, at_ns: int, timeout_s: float | None = None) -> bool:
+        """Sleeps in simulated time; False if `timeout_s` of wall time passed or time went back."""
+        with self._changed:
+            start = self.now_ns()
+            self._changed.wait_for(
+                lambda: self.now_ns() >= at_ns or self.now_ns() < start, timeout_s
+            )
+            return self.now_ns() >= at_ns
+
+
+class Clock:
+    """A node's clock: wall time until `use_sim_time` gives it the simulated one."""
+
+    def __init__(self) -> None:
+        self.simulated: SimClock | None = None
+
+    @property
+    def ready(self) -> bool:
+        """False while simulated time is wanted and none has been heard."""
+        return self.simulated is None or self.simulated.ready
+
+    def now_ns(self) -> int:
+        """The graph's time in nanoseconds, for stamps."""
+        return time.time_ns() if self.simulated is None else self.simulated.now_ns()
+
+    def steady_ns(self) -> int:
+        """For intervals: unlike wall time it does not jump when the system's date is set."""
+        return time.monotonic_ns() if self.simulated is None else self.simulated.now_ns()
+
+    def sleep_until_steady(self, at_ns: int, timeout_s: float | None = None) -> bool:
+        """Sleeps until `steady_ns` reaches `at_ns`."""
+        if self.simulated is not None:
+            return self.simulated.sleep_until(at_ns, timeout_s)
+        wanted = (at_ns - time.monotonic_ns()) / NS
+        time.sleep(max(0.0, wanted if timeout_s is None else min(wanted, timeout_s)))
+        return timeout_s is None or wanted <= timeout_s

@@ -1,0 +1,107 @@
+"""ROS 2's wire on pip `cyclonedds`: topics that carry raw CDR."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from cyclonedds.builtin import (
+    BuiltinDataReader,
+    BuiltinTopicDcpsPublication,
+    BuiltinTopicDcpsSubscription,
+)
+from cyclonedds.core import DDSException, Policy, Qos
+from cyclonedds.domain import DomainParticipant
+from cyclonedds.pub import DataWriter, Publisher
+from cyclonedds.sub import DataReader, Subscriber
+from cyclonedds.topic import Topic
+
+from openral.errors import ConfigError, TransportError
+from openral.ros import dds_domain
+from openral.ros.dds_config import Network
+from openral.ros.dds_endpoints import DdsReader, DdsWriter, remote_endpoint
+from openral.ros.dds_poller import DdsPoller
+from openral.ros.dds_qos import to_cyclone
+from openral.ros.dds_types import opaque_type, withhold_type_information
+from openral.ros.transport import EndpointSpec, RemoteEndpoint
+
+_MANY = 100_000
+
+
+class DdsTransport:
+    """Implements `transport.Transport`: one participant, shared by all nodes of a context."""
+
+    def __init__(self, network: Network | None = None) -> None:
+        self.network = network or Network.from_environment()
+        self.domain = self.network.domain
+        dds_domain.acquire(self.network)
+        self._participant = self._join()
+        self.guid: bytes = self._participant.guid.bytes
+        self._publisher = Publisher(self._participant)
+        self._subscriber = Subscriber(self._participant)
+        self._topics: dict[str, Topic[Any]] = {}
+        self._lock = threading.Lock()
+        self._discovery: list[tuple[BuiltinDataReader, bool]] = []
+        self._closed = False
+
+    def _join(self) -> DomainParticipant:
+        try:
+            return DomainParticipant(self.domain, Qos(Policy.Userdata(b"enclave=/;")))
+        except DDSException as error:
+            dds_domain.release(self.network)
+            raise TransportError(
+                f"cannot join DDS domain {self.domain}: {error}; a machine holds at most 100 "
+                "processes per domain, OPENRAL_DOMAIN chooses another"
+            ) from error
+
+    def writer(self, spec: EndpointSpec) -> DdsWriter:
+        """See `transport.Transport`."""
+        topic = self._topic(spec)
+        entity: DataWriter[Any] = DataWriter(self._publisher, topic, qos=to_cyclone(spec, False))
+        return DdsWriter(entity, spec.topic)
+
+    def reader(self, spec: EndpointSpec) -> DdsReader:
+        """See `transport.Transport`."""
+        topic = self._topic(spec)
+        return DdsReader(DataReader(self._subscriber, topic, qos=to_cyclone(spec, True)))
+
+    def poller(self) -> DdsPoller:
+        """See `transport.Transport`."""
+        return DdsPoller(self._participant)
+
+    def _topic(self, spec: EndpointSpec) -> Topic[Any]:
+        with self._lock:
+            topic = self._topics.get(spec.topic)
+            if topic is None:
+                topic = Topic(self._participant, spec.topic, opaque_type(spec.type_name))
+                withhold_type_information(topic)
+                self._topics[spec.topic] = topic
+        known = topic.data_type.__idl__.idl_transformed_typename
+        if known != spec.type_name:
+            raise ConfigError(
+                f"topic '{spec.topic}' already carries '{known}' in this process, "
+                f"not '{spec.type_name}'; one topic has one type"
+            )
+        return topic
+
+    def endpoints(self) -> list[RemoteEndpoint]:
+        """See `transport.Transport`."""
+        with self._lock:
+            if not self._discovery:
+                self._discovery = [
+                    (BuiltinDataReader(self._participant, BuiltinTopicDcpsPublication), True),
+                    (BuiltinDataReader(self._participant, BuiltinTopicDcpsSubscription), False),
+                ]
+            return [
+                remote_endpoint(sample, is_writer)
+                for reader, is_writer in self._discovery
+                for sample in reader.read(_MANY)
+                if sample.sample_info.valid_data and sample.sample_info.instance_state == 16
+            ]
+
+    def close(self) -> None:
+        """See `transport.Transport`."""
+        if not self._closed:
+            self._closed = True
+            dds_domain.delete(self._participant)
+            dds_domain.release(self.network)

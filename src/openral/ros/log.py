@@ -1,0 +1,87 @@
+"""Logging with the node's name, to stderr and, where the graph listens, to /rosout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "fatal": 50}
+"""The numbers of rcl_interfaces/msg/Log."""
+
+
+class _Stderr:
+    """Whatever stderr is at the moment of writing: programs and tests may redirect it."""
+
+    @staticmethod
+    def write(text: str) -> int:
+        return sys.stderr.write(text)
+
+    @staticmethod
+    def flush() -> None:
+        sys.stderr.flush()
+
+
+def configure_logging() -> None:
+    """Sends logs to stderr, unless the program has configured structlog itself."""
+    if structlog.is_configured():
+        return
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S.%f", utc=False),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(20),
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
+    )
+
+
+class NodeLogger:
+    """`node.log.info("text", key=value)`; the node's name is part of every line."""
+
+    def __init__(self, name: str, sink: Callable[[int, str], None] | None = None) -> None:
+        configure_logging()
+        self._logger = structlog.get_logger("openral").bind(node=name)
+        self._once: set[object] = set()
+        self.sink = sink
+
+    def _emit(self, level: str, text: str, values: dict[str, Any]) -> None:
+        once = values.pop("once", None)
+        if once is not None:
+            if once in self._once:
+                return
+            self._once.add(once)
+        getattr(self._logger, "critical" if level == "fatal" else level)(text, **values)
+        if self.sink is not None and level != "debug":
+            shown = {k: v for k, v in values.items() if k != "exc_info"}
+            self.sink(LEVELS[level], " ".join([text, *(f"{k}={v}" for k, v in shown.items())]))
+
+    def debug(self, text: str, **values: Any) -> None:
+        """For developers; never on /rosout. `once=KEY` anywhere here logs a key only once."""
+        self._emit("debug", text, values)
+
+    def info(self, text: str, **values: Any) -> None:
+        """Something worth knowing."""
+        self._emit("info", text, values)
+
+    def warning(self, text: str, **values: Any) -> None:
+        """Something is wrong that the node can live with."""
+        self._emit("warning", text, values)
+
+    def error(self, text: str, **values: Any) -> None:
+        """Something failed."""
+        self._emit("error", text, values)
+
+    def fatal(self, text: str, **values: Any) -> None:
+        """The node cannot go on."""
+        self._emit("fatal", text, values)
+
+    def exception(self, text: str, **values: Any) -> None:
+        """An error with the traceback of the exception that is being handled."""
+        self._emit("error", text, {**values, "exc_info": True})
+
+    warn = warning

@@ -1,0 +1,71 @@
+"""Gives nodes the graph's simulated time, and says so when there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openral.ros.clock import NS, Clock, Jump, SimClock
+from openral.ros.qos import CLOCK
+
+if TYPE_CHECKING:
+    from openral.ros.node import Node
+    from openral.ros.subscription import Subscription
+
+SILENCE_S = 2.0
+"""Wall seconds without /clock after which a node that needs it says so."""
+
+
+class NodeClock(Clock):
+    """A node's clock, with its /clock subscription and the watch over it."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self._node = node
+        self._subscription: Subscription | None = None
+        self._own = SimClock()
+        self._own.on_jump(self._report_jump)
+        self._silent = False
+
+    def use_simulated(self, wanted: bool) -> None:
+        """Switches between wall and simulated time; timers start their period anew."""
+        if wanted and self._subscription is None:
+            # Heard on the reply thread and inline: time goes on while a callback of the node runs.
+            self._subscription = self._node.create_subscription(
+                "rosgraph_msgs/msg/Clock", "/clock", self._hear, CLOCK, inline=True
+            )
+        elif not wanted and self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+        self.simulated = self._own if wanted else None
+
+    def on_jump(self, callback: Any) -> Any:
+        """Calls back when simulated time goes backwards; returns the call that takes it back."""
+        return self._own.on_jump(callback)
+
+    def wait_ready(self, timeout_s: float) -> bool:
+        """Waits, in wall time, until there is a time to go by."""
+        return self.simulated is None or self.simulated.wait_ready(timeout_s)
+
+    def check(self) -> None:
+        """Reports the silence of /clock once, and its return."""
+        if self.simulated is None:
+            return
+        silent = self.simulated.silent_for_s() > SILENCE_S
+        if silent and not self._silent:
+            heard = "stopped" if self.simulated.ready else "was never heard"
+            self._node.log.error(
+                "use_sim_time is set and /clock is silent: this node's time stands still",
+                clock=heard,
+                for_s=round(self.simulated.silent_for_s(), 1),
+            )
+        elif self._silent and not silent:
+            self._node.log.info("/clock is back")
+        self._silent = silent
+
+    def _hear(self, message: Any) -> None:
+        self._own.update(message.clock.sec * NS + message.clock.nanosec)
+
+    def _report_jump(self, jump: Jump) -> None:
+        self._node.log.warning(
+            "time went backwards", from_s=jump.before_ns / NS, to_s=jump.after_ns / NS
+        )

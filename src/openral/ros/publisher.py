@@ -1,0 +1,87 @@
+"""Publishing on a topic: to nodes of this process by reference, to all others by wire."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from openral.errors import ConfigError
+from openral.ros import names, types
+from openral.ros.qos import QoS
+from openral.ros.transport import EndpointSpec
+from openral.ros.types import Message
+
+if TYPE_CHECKING:
+    from openral.ros.node import Node
+    from openral.ros.subscription import Subscription
+
+
+class Publisher:
+    """Made by `Node.create_publisher`. Don't alter a message once it is published."""
+
+    def __init__(self, node: Node, type_name: str, topic: str, qos: QoS) -> None:
+        self.node = node
+        self.type_name = type_name
+        self.topic = topic
+        self.qos = qos
+        self.local: tuple[Subscription, ...] = ()
+        self._kept: deque[Message] = deque(maxlen=qos.depth if qos.latched else 0)
+        self._writer = node.context.transport.writer(
+            EndpointSpec(
+                names.topic_on_wire(topic), types.dds_type_name(type_name), qos, hash_tag(type_name)
+            )
+        )
+        self.guid = self._writer.guid
+        node.context.bus.join(self)
+
+    @property
+    def subscriber_count(self) -> int:
+        """Subscriptions that hear this publisher, in this process and elsewhere."""
+        return len(self.local) + self._writer.matched()
+
+    @property
+    def has_subscribers(self) -> bool:
+        """Ask this before making a message that is costly to make."""
+        return bool(self.local) or self._writer.matched() > 0
+
+    def publish(self, message: Message | Callable[[], Message]) -> None:
+        """Sends a message. A function is called only if somebody is there to hear its result."""
+        local = self.local
+        by_wire = self.qos.latched or self._writer.matched() > 0
+        if not local and not by_wire:
+            return
+        made = message if isinstance(message, Message) else message()
+        if made.__ros_type__ != self.type_name:
+            raise ConfigError(f"'{self.topic}' carries {self.type_name}, not {made.__ros_type__}")
+        payload = types.encode(made) if by_wire else None
+        if self.qos.latched:
+            self._kept.append(made)
+        for subscription in local:
+            subscription.deliver(made, payload)
+        if payload is not None:
+            self._writer.write(payload)
+
+    def publish_bytes(self, payload: bytes) -> None:
+        """Sends CDR as it is, header included: for recordings and for tests of the other side."""
+        if self.local:
+            made = types.decode(self.type_name, payload)
+            for subscription in self.local:
+                subscription.deliver(made, payload)
+        self._writer.write(payload)
+
+    def replay_to(self, subscription: Subscription) -> None:
+        """Gives a late local subscription what a latched publisher keeps."""
+        if self.qos.latched and subscription.qos.latched and subscription.qos.accepts(self.qos):
+            for message in self._kept:
+                subscription.deliver(message, None)
+
+    def close(self) -> None:
+        """Leaves the graph; harmless the second time."""
+        self.node.context.bus.leave(self)
+        self._writer.close()
+
+
+def hash_tag(type_name: str) -> bytes:
+    """What an endpoint advertises so that ROS peers can check the type."""
+    return f"typehash={types.type_hash(type_name)};".encode()
