@@ -30,6 +30,9 @@ std::string place(const Verdict& v) {
 std::string hit(const Verdict& v, const RobotModel& m, const std::string& what) {
   const std::string gap = v.value < 0 ? "overlaps " + what + " by " + millimetres(-v.value)
                                       : "comes within " + millimetres(v.value) + " of " + what;
+  if (v.value > v.limit)  // apart there, but not by as much as this motion leaves open
+    return "link '" + link(m, v.link) + "' cannot be shown to keep " + millimetres(v.limit) +
+           " from " + what + ", " + millimetres(v.value) + " away " + place(v);
   return "link '" + link(m, v.link) + "' " + gap + " (margin " + millimetres(v.limit) + ") " +
          place(v);
 }

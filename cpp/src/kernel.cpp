@@ -144,10 +144,23 @@ void Kernel::loosen(const Inputs& in, Query& q) noexcept {
   const float self = static_cast<float>(model_->envelope.self_margin);
   clearances(*skeleton_, *q.world, q.voxels, at.data(), std::max(world, self) + 0.05F,
              capsule_start_.data(), pair_start_.data());
+  // Tracking errors are left out for those: at this speed the nominal path has to do.
+  const auto tracking = [&](const LeverList& list) {
+    double sum = 0;
+    for (int k = list.first; k < list.last; ++k) {
+      const Lever& l = skeleton_->levers[static_cast<std::size_t>(k)];
+      const auto j = static_cast<std::size_t>(l.coordinate);
+      if (j < skeleton_->dof)
+        sum += static_cast<double>(l.length) * model_->coordinates[j].tracking;
+    }
+    return static_cast<float>(sum);
+  };
   for (std::size_t c = 0; c < skeleton_->capsules.size(); ++c)
-    if (capsule_start_[c] < world) capsule_margin_[c] = capsule_start_[c] - kGiveWay;
+    if (capsule_start_[c] < world)
+      capsule_margin_[c] = capsule_start_[c] - kGiveWay - tracking(skeleton_->capsules[c].motion);
   for (std::size_t p = 0; p < skeleton_->pairs.size(); ++p)
-    if (pair_start_[p] < self) pair_margin_[p] = pair_start_[p] - kGiveWay;
+    if (pair_start_[p] < self)
+      pair_margin_[p] = pair_start_[p] - kGiveWay - tracking(skeleton_->pairs[p].motion);
   const ToolSolver solver(*skeleton_, *model_);
   for (std::size_t t = 0; t < skeleton_->tools.size(); ++t) {
     const Pose tool = solver.pose(static_cast<int>(t), at.data());

@@ -1,9 +1,10 @@
 // Cartesian modes. The tool's path is what the chunk prescribes; the joints are only known to
 // follow from it by some inverse kinematics that respects joint limits and rates and does not move
 // joints out of proportion. Ours centres the boxes and is never taken for the truth: joint j may
-// stray from it by min(v_j·t, ik_slack·S), S being the travel so far (largest joint step, or the
-// tool's own where that is larger) and t the time, capped at recheck + stop. Capsules near the tool
-// are bounded from the tool's side (prover.hpp, point 2).
+// stray from it by min(v_j·t, ik_slack·S), S being the travel (largest joint step of each row, or
+// the tool's own where that is larger) and t the time since the state was last measured: the next
+// check starts from a new measurement, so neither runs longer than recheck + stop. Capsules near
+// the tool are bounded from the tool's side (prover.hpp, point 2).
 #include <algorithm>
 #include <cmath>
 
@@ -84,7 +85,7 @@ bool Lowering::cartesian_target(const ChunkView& c, std::size_t s, std::size_t r
 
 // Brings the tool of a slot along one span to `target`; false when no joint values do.
 bool Lowering::follow(const Slot& slot, Span& span, const Pose& before, const Pose& target,
-                      double time, double* q, double& travel) noexcept {
+                      int step, double* q) noexcept {
   const ToolSolver::Residual left = solver_.solve(slot.tool, target, q);
   if (!(left.shift < kSolvedShift && left.turn < kSolvedTurn)) return false;
   const double* from = point(static_cast<std::size_t>(span.from));
@@ -99,23 +100,30 @@ bool Lowering::follow(const Slot& slot, Span& span, const Pose& before, const Po
   for (int k = levers.first; k < levers.last; ++k) {
     const Lever& l = skeleton_.levers[static_cast<std::size_t>(k)];
     if (static_cast<std::size_t>(l.coordinate) >= skeleton_.dof) continue;
-    const double step = std::abs(to[l.coordinate] - from[l.coordinate]);
-    arc += static_cast<double>(l.length) * step;
-    angle += step;
+    const double turned = std::abs(to[l.coordinate] - from[l.coordinate]);
+    arc += static_cast<double>(l.length) * turned;
+    angle += turned;
   }
   const double turn = norm(rotation_vector(multiply(target.rotation, transpose(before.rotation))));
-  travel += std::max({largest, distance(before, target), turn});
+  travelled_[static_cast<std::size_t>(step)] = travelled_[static_cast<std::size_t>(step - 1)] +
+                                               std::max({largest, distance(before, target), turn});
   // The tool's straight path and that of joints moving in step both leave their common chord by at
   // most an eighth of their curvature. Someone else's inverse kinematics may miss by our residual.
   hold(span, {slot.tool, static_cast<float>(2 * left.shift + arc * angle / 4 + 1e-6),
               static_cast<float>(2 * left.turn + angle * angle / 4 + 1e-6)});
   span.rate = 0;
-  const Envelope& e = model_.envelope;
+  // The window in which nothing is measured ends with this step.
+  const double longest = model_.envelope.recheck + model_.envelope.stop_time;
+  const double now = elapsed_[static_cast<std::size_t>(step)];
+  int from_step = step - 1;
+  while (from_step > 0 && now - elapsed_[static_cast<std::size_t>(from_step)] < longest)
+    --from_step;
+  const double travel =
+      travelled_[static_cast<std::size_t>(step)] - travelled_[static_cast<std::size_t>(from_step)];
   for (int k = 0; k < slot.count; ++k) {
     const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
-    const double longest = std::min(time, e.recheck + e.stop_time);
     width(static_cast<std::size_t>(span.width))[j] +=
-        std::min(limits(j).velocity * longest, e.ik_slack * travel);
+        std::min(limits(j).velocity * std::min(now, longest), model_.envelope.ik_slack * travel);
   }
   return true;
 }
@@ -141,13 +149,13 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
   double q[kMaxCoordinates];
   std::copy_n(start_.q.data(), skeleton_.dof, q);
   Pose target = solver_.pose(slot.tool, q);
-  double travel = 0, time = 0;
+  travelled_[0] = elapsed_[0] = 0;
   bool solved = true;
   for (std::size_t row = 0; row < c.rows; ++row) {
     const Pose before = target;
-    time += c.dt;
+    elapsed_[row + 1] = elapsed_[row] + c.dt;
     if (!cartesian_target(c, s, row, target, out)) return false;
-    solved = solved && follow(slot, spans_[row + 1], before, target, time, q, travel);
+    solved = solved && follow(slot, spans_[row + 1], before, target, static_cast<int>(row) + 1, q);
   }
   if (solved && static_cast<Mode>(view.mode) == Mode::kCartesianTwist) {
     // The last twist goes on while the robot stops.
@@ -161,8 +169,9 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
       std::copy_n(point(c.rows), skeleton_.coordinates, point(end));
       this->span(static_cast<int>(c.rows), static_cast<int>(end), static_cast<int>(last), 0);
       Span& added = spans_[static_cast<std::size_t>(span_count_ - 1)];
-      solved =
-          follow(slot, added, target, moved(target, shift, turn, in_tool), time + stop, q, travel);
+      elapsed_[c.rows + 1] = elapsed_[c.rows] + stop;
+      solved = follow(slot, added, target, moved(target, shift, turn, in_tool),
+                      static_cast<int>(c.rows) + 1, q);
     }
   }
   if (!solved) shell(s);

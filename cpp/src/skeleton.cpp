@@ -299,6 +299,7 @@ void Builder::tool(const EndEffector& effector) {
   t.slack = rounding(t.frame, span(t.frame, norm(point)));
   std::map<int, double> levers;
   const Ball ball = climb(around(point, point), t.frame, 0, levers);
+  t.in_base = keep(levers);
   if (model_.mobile) {
     const auto x = static_cast<int>(out_.dof);
     levers[x] = levers[x + 1] = 1;

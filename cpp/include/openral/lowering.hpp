@@ -56,8 +56,8 @@ class Lowering {
   bool lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool cartesian_target(const ChunkView& c, std::size_t s, std::size_t row, Pose& target,
                         Verdict& out) noexcept;
-  bool follow(const Slot& slot, Span& span, const Pose& before, const Pose& target, double time,
-              double* q, double& travel) noexcept;
+  bool follow(const Slot& slot, Span& span, const Pose& before, const Pose& target, int step,
+              double* q) noexcept;
   void hold(Span& span, const Hold& added) noexcept;
   void shell(std::size_t s) noexcept;
   bool check_rows(const ChunkView& c, Verdict& out) noexcept;
@@ -84,6 +84,7 @@ class Lowering {
   std::array<Slot, kMaxSlots> slots_{};
   std::array<bool, kMaxCoordinates> owned_{}, resolved_{};  // by a slot; by inverse kinematics
   bool moves_ = false, torque_ = false, base_owned_ = false;
+  std::array<double, kMaxRows + 2> travelled_{}, elapsed_{};  // of a cartesian slot, by row
   double valid_ = 0, speed_ = 1;
   Measured start_;
 };

@@ -13,9 +13,13 @@ inline void Block::tools() {
     const V3 p =
         posed_.origin[tool.frame] + posed_.rotation[tool.frame] * splat3(tool.point.data());
     if (q_.workspace) {
-      const V full = sum(lever, tool.motion, half_) + static_cast<S>(tool.slack);
-      const V least = sum(lever, tool.motion, wide_) + static_cast<S>(tool.slack);
-      const V axis[3] = {p.x, p.y, p.z};
+      // The workspace moves with the base.
+      const V3 away = p - posed_.origin[0];
+      const V* r = posed_.rotation[0].m;
+      const V3 at{r[0] * away.x + r[3] * away.y, r[1] * away.x + r[4] * away.y, away.z};
+      const V full = sum(lever, tool.in_base, half_) + static_cast<S>(tool.slack);
+      const V least = sum(lever, tool.in_base, wide_) + static_cast<S>(tool.slack);
+      const V axis[3] = {at.x, at.y, at.z};
       V room = splat(static_cast<S>(1e30));
       for (int i = 0; i < 3; ++i)
         room = vmin(room, vmin(axis[i] - static_cast<S>(q_.workspace_lower[i]),
@@ -38,7 +42,7 @@ inline void Block::tools() {
     }
     // Away from the middle each axis tilts by at most H = Σh and the tool shifts by G = ΣL·h.
     V tilt = splat(0), shift = splat(0), fast = splat(0), quick = splat(0);
-    for (int k = tool.motion.first; k < tool.motion.last; ++k) {
+    for (int k = tool.in_base.first; k < tool.in_base.last; ++k) {
       const V h = load(half_[lever[k].coordinate]) - load(wide_[lever[k].coordinate]);
       const V r = vabs(load(rate_[lever[k].coordinate]));
       tilt += h;

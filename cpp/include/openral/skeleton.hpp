@@ -54,7 +54,8 @@ struct SkeletonTool {
   std::array<float, 3> point{};  // tool centre point in its frame
   Pose exact_tcp;                // tool in its frame
   float slack = 0;
-  LeverList motion;
+  LeverList motion;                  // in the world
+  LeverList in_base;                 // in the base's frame
   std::vector<LeverList> from_tool;  // by capsule: motion seen from the tool
   std::vector<float> distance;       // by capsule: farthest point from the tool centre point
   std::vector<int> chain;            // frames from the base to the tool

@@ -32,8 +32,8 @@ _CAPSULES: dict[str, list[tuple[tuple[float, float, float], tuple[float, float, 
 HOME = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 
 
-def bench_robot(**safety: Any) -> RobotDescription:
-    """The arm; keywords set fields of its safety envelope."""
+def bench_robot(acceleration: float | None = None, **safety: Any) -> RobotDescription:
+    """The arm; other keywords set fields of its safety envelope."""
     joints: list[dict[str, Any]] = [
         {
             "name": f"joint{i + 1}",
@@ -41,7 +41,12 @@ def bench_robot(**safety: Any) -> RobotDescription:
             "parent": f"link{i}",
             "child": f"link{i + 1}",
             "origin": {"xyz": xyz, "rpy": (roll, 0.0, 0.0)},
-            "limits": {"position": position, "velocity": velocity, "effort": effort},
+            "limits": {
+                "position": position,
+                "velocity": velocity,
+                "effort": effort,
+                "acceleration": acceleration,
+            },
         }
         for i, (xyz, roll, position, velocity, effort) in enumerate(_JOINTS)
     ]
