@@ -10,6 +10,7 @@ namespace {
 
 constexpr float kGiveWay = 5e-4F;   // a recovering link may come this much closer on its way out
 constexpr float kProgress = 2e-4F;  // and must end at least this much farther away
+constexpr float kFar = 0.5F;        // clearances beyond this do not matter to recovery
 
 }  // namespace
 
@@ -32,6 +33,19 @@ Kernel::Kernel(RobotModel model, KernelOptions options)
   capsule_start_ = capsule_end_ = capsule_margin_;
   pair_margin_.resize(skeleton_->pairs.size() + 1);
   pair_start_ = pair_end_ = pair_margin_;
+  for (const SkeletonCapsule& c : skeleton_->capsules)
+    capsule_tracking_.push_back(tracking(c.motion));
+  for (const SkeletonPair& p : skeleton_->pairs) pair_tracking_.push_back(tracking(p.motion));
+}
+
+float Kernel::tracking(const LeverList& list) const noexcept {
+  double sum = 0;
+  for (int k = list.first; k < list.last; ++k) {
+    const Lever& l = skeleton_->levers[static_cast<std::size_t>(k)];
+    const auto j = static_cast<std::size_t>(l.coordinate);
+    if (j < skeleton_->dof) sum += static_cast<double>(l.length) * model_->coordinates[j].tracking;
+  }
+  return static_cast<float>(sum);
 }
 
 bool Kernel::recover() noexcept {
@@ -109,13 +123,7 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, Verdict& out) noe
   Query q = query(in);
   bool recovering = gate_.load() == Gate::kRecovering;
   if (recovering) {
-    loosen(in, q);
-    const auto below = [](const std::vector<float>& margins, double full) {
-      return std::any_of(margins.begin(), margins.end(),
-                         [&](float m) { return m < static_cast<float>(full); });
-    };
-    recovering = below(capsule_margin_, model_->envelope.world_margin) ||
-                 below(pair_margin_, model_->envelope.self_margin);
+    recovering = loosen(in, q);
     if (!recovering) gate_.store(Gate::kReady);
   }
   const double speed = recovering ? model_->envelope.recovery_speed : 1;
@@ -135,60 +143,54 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, Verdict& out) noe
   return Status::kAccepted;
 }
 
-// While recovering, what is inside the margin must not come closer than it is; the tool may be
-// outside the workspace, but not go farther out.
-void Kernel::loosen(const Inputs& in, Query& q) noexcept {
+// While recovering, what is too close to pass normally (inside the margin, or near enough for the
+// tracking error to matter) must not come closer than it is, judged by the nominal path: motion is
+// slow. The tool may be outside the workspace, but not go farther out. False: nothing is too close.
+bool Kernel::loosen(const Inputs& in, Query& q) noexcept {
   std::array<double, kMaxCoordinates> at = in.state->measured.q;
   std::fill_n(at.begin() + static_cast<std::ptrdiff_t>(skeleton_->dof), 3, 0.0);
-  const float world = static_cast<float>(model_->envelope.world_margin);
-  const float self = static_cast<float>(model_->envelope.self_margin);
-  clearances(*skeleton_, *q.world, q.voxels, at.data(), std::max(world, self) + 0.05F,
-             capsule_start_.data(), pair_start_.data());
-  // Tracking errors are left out for those: at this speed the nominal path has to do.
-  const auto tracking = [&](const LeverList& list) {
-    double sum = 0;
-    for (int k = list.first; k < list.last; ++k) {
-      const Lever& l = skeleton_->levers[static_cast<std::size_t>(k)];
-      const auto j = static_cast<std::size_t>(l.coordinate);
-      if (j < skeleton_->dof)
-        sum += static_cast<double>(l.length) * model_->coordinates[j].tracking;
-    }
-    return static_cast<float>(sum);
+  clearances(*skeleton_, *q.world, q.voxels, at.data(), kFar, capsule_start_.data(),
+             pair_start_.data());
+  bool close = false;
+  const auto ease = [&close](float start, float tracking, float& margin) {
+    if (start >= margin + tracking) return;
+    margin = start - kGiveWay - tracking;
+    close = true;
   };
   for (std::size_t c = 0; c < skeleton_->capsules.size(); ++c)
-    if (capsule_start_[c] < world)
-      capsule_margin_[c] = capsule_start_[c] - kGiveWay - tracking(skeleton_->capsules[c].motion);
+    ease(capsule_start_[c], capsule_tracking_[c], capsule_margin_[c]);
   for (std::size_t p = 0; p < skeleton_->pairs.size(); ++p)
-    if (pair_start_[p] < self)
-      pair_margin_[p] = pair_start_[p] - kGiveWay - tracking(skeleton_->pairs[p].motion);
+    ease(pair_start_[p], pair_tracking_[p], pair_margin_[p]);
   const ToolSolver solver(*skeleton_, *model_);
   for (std::size_t t = 0; t < skeleton_->tools.size(); ++t) {
     const Pose tool = solver.pose(static_cast<int>(t), at.data());
     for (std::size_t i = 0; i < 3; ++i) {
       const auto place = static_cast<float>(tool.translation[i]);
+      if (place < q.workspace_lower[i] || place > q.workspace_upper[i]) close = true;
       q.workspace_lower[i] = std::min(q.workspace_lower[i], place - 1e-3F);
       q.workspace_upper[i] = std::max(q.workspace_upper[i], place + 1e-3F);
     }
   }
+  return close;
 }
 
-// Whether the nearest thing inside its margin is farther away at the end of the chunk.
+// Whether the worst intrusion is smaller at the end of the chunk.
 bool Kernel::leads_away(const ChunkView& chunk, const Inputs& in) noexcept {
   const float world = static_cast<float>(model_->envelope.world_margin);
   const float self = static_cast<float>(model_->envelope.self_margin);
   const VoxelField* voxels = in.voxels->valid && !in.voxels->overflow ? &in.voxels->field : nullptr;
-  clearances(*skeleton_, in.world->world, voxels, lowering_.final_point(chunk),
-             std::max(world, self) + 0.05F, capsule_end_.data(), pair_end_.data());
-  float before = 0, after = 0;  // largest intrusion
+  clearances(*skeleton_, in.world->world, voxels, lowering_.final_point(chunk), kFar,
+             capsule_end_.data(), pair_end_.data());
+  float before = 0, after = 0;
   for (std::size_t c = 0; c < skeleton_->capsules.size(); ++c) {
-    before = std::max(before, world - capsule_start_[c]);
-    after = std::max(after, world - capsule_end_[c]);
+    before = std::max(before, world + capsule_tracking_[c] - capsule_start_[c]);
+    after = std::max(after, world + capsule_tracking_[c] - capsule_end_[c]);
   }
   for (std::size_t p = 0; p < skeleton_->pairs.size(); ++p) {
-    before = std::max(before, self - pair_start_[p]);
-    after = std::max(after, self - pair_end_[p]);
+    before = std::max(before, self + pair_tracking_[p] - pair_start_[p]);
+    after = std::max(after, self + pair_tracking_[p] - pair_end_[p]);
   }
-  return after <= std::max(0.0F, before - kProgress) || after == 0;
+  return after <= std::max(0.0F, before - kProgress);
 }
 
 void Kernel::explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept {

@@ -13,6 +13,7 @@ from openral.manifest.collision import collision_pairs
 from openral.manifest.joint import JointRole
 from openral.manifest.robot import RobotDescription
 from openral.safety import Box, Capsule, Obstacle, Sphere, VoxelGrid
+from openral.safety.robot_model import grasping_links
 
 
 def _numbers(values: Sequence[float]) -> str:
@@ -53,12 +54,11 @@ class Oracle:
         xml = (
             '<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>'
             + "".join(world)
-            + '<body name="planar" mocap="true">'
+            + '<body name="planar">'
             + root
             + "</body></worldbody></mujoco>"
         )
-        # Only the top body can be mocap, so the root hangs below it without joints of its own.
-        self.model = mujoco.MjModel.from_xml_string(xml.replace(' mocap="true"', ""))
+        self.model = mujoco.MjModel.from_xml_string(xml)
         self.data = mujoco.MjData(self.model)
         self._world = [i for i in range(self.model.ngeom) if self.model.geom_bodyid[i] == 0]
         self._ids = {
@@ -67,10 +67,7 @@ class Oracle:
         }
         mobile = bool(robot.base_joints)
         self._moving = [
-            g
-            for link, ids in self._ids.items()
-            for g in ids
-            if mobile or self._moves(link)
+            g for link, ids in self._ids.items() for g in ids if mobile or self._moves(link)
         ]
         self._pairs = [
             (a, b)
@@ -93,7 +90,8 @@ class Oracle:
     def _body(self, link: str) -> str:
         out = ""
         names = self._checked.setdefault(link, [])
-        for i, c in enumerate(self.robot.link(link).capsules):
+        fingers = link in grasping_links(self.robot)  # meant to touch things: not checked
+        for i, c in enumerate(() if fingers else self.robot.link(link).capsules):
             names.append(f"{link}.{i}")
             out += _capsule(c.p0, c.p1, c.radius, names[-1])
         for joint in self.robot.joints:

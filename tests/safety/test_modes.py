@@ -196,7 +196,7 @@ def test_voxels_are_named_by_their_cell() -> None:
     cells = np.zeros((60, 60, 60), bool)
     tool = tool_pose(HOME_Q)[:3, 3]
     origin = (-0.5, -0.75, -0.3)
-    cell = np.floor((tool + [0.14, 0, 0.1] - np.array(origin)) / 0.025).astype(int)
+    cell = np.floor(([*tool, 0.14, 0, 0.1] - np.array(origin)) / 0.025).astype(int)
     cells[cell[0], cell[1], cell[2]] = True
     kernel = at_home(bench_robot())
     kernel.set_voxels(VoxelGrid(cells, origin, 0.025), NOW)
@@ -211,7 +211,9 @@ def test_workspace_and_tool_speed() -> None:
     box = {"low": (x - 0.3, y - 0.1, z - 0.3), "high": (x + 0.3, y + 0.1, z + 0.3)}
     kernel = at_home(bench_robot(workspace=box))
     assert kernel.validate(chunk(M.JOINT_POSITION, ramp(3, joint1=0.01)), NOW).accepted
-    assert kernel.validate(chunk(M.JOINT_POSITION, ramp(30, joint1=0.02)), NOW).status == "workspace"
+    assert (
+        kernel.validate(chunk(M.JOINT_POSITION, ramp(30, joint1=0.02)), NOW).status == "workspace"
+    )
     kernel = at_home(bench_robot(ee_speed_m_s=0.1))
     verdict = kernel.validate(chunk(M.JOINT_POSITION, ramp(10, joint1=0.05)), NOW)
     assert verdict.status == "tool_speed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 import mujoco
@@ -62,7 +63,7 @@ class Scene:
     def assert_path_clear(self, points: list[np.ndarray]) -> None:
         """Along straight lines between the points, off by as much as the tracking error allows."""
         tracking, travel = self.robot.safety.tracking_error, 0.0
-        for a, b in zip(points[:-1], points[1:], strict=True):
+        for a, b in itertools.pairwise(points):
             travel += float(np.abs(b - a).max())
             off = min(tracking, travel)
             for t in np.linspace(0, 1, 6):

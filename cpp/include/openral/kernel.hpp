@@ -91,7 +91,8 @@ class Kernel {
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, Verdict& out) noexcept;
-  void loosen(const Inputs& in, Query& query) noexcept;
+  bool loosen(const Inputs& in, Query& query) noexcept;
+  float tracking(const LeverList& list) const noexcept;
   bool leads_away(const ChunkView& chunk, const Inputs& in) noexcept;
   void explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept;
   Vec3 base_error(const Inputs& in) const noexcept;
@@ -112,6 +113,7 @@ class Kernel {
   std::mutex trail_turn_;
   std::atomic<Gate> gate_{Gate::kReady};
   std::vector<float> capsule_margin_, pair_margin_;
+  std::vector<float> capsule_tracking_, pair_tracking_;  // how far tracking errors can move them
   std::vector<float> capsule_start_, pair_start_, capsule_end_, pair_end_;
   std::int64_t last_now_ = -1, last_change_ = 0;
 };

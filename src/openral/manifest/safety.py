@@ -63,7 +63,7 @@ class SafetyEnvelope(Model):
     rate_jitter: NonNegative = 0.05
     """Relative error of the rate at which rows are executed: widens the path of velocity chunks."""
     ik_slack: NonNegative = 0.5
-    """Cartesian modes: how far a joint may stray from our inverse kinematics, per unit of travel."""
+    """How far joints may stray from our inverse kinematics in cartesian modes, per travel."""
     recovery_speed: Positive = 0.1
     """Share of the speed limits that is allowed while backing out of the margin."""
     requires_world: bool = False

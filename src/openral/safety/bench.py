@@ -15,7 +15,6 @@ from openral.safety.bench_work import chunk, motion, obstacles, voxels
 from openral.safety.kernel import Kernel
 
 _NOW = 1_000_000_000
-_PULL = 0.05  # near: obstacles in reach
 
 
 def _kernel(near: bool, with_voxels: bool, scalar: bool, rng: np.random.Generator) -> Kernel:
@@ -53,7 +52,7 @@ def _sample(kernel: Kernel, rng: np.random.Generator, count: int, rows: int = 50
 
 
 def _accepted_median(kernel: Kernel, rng: np.random.Generator, count: int, rows: int) -> float:
-    times = []
+    times: list[int] = []
     while len(times) < count:
         case = motion(rng, rows, 0.005)
         data = registry.encode(chunk(ControlMode.JOINT_POSITION, case.rows))

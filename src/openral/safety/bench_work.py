@@ -29,25 +29,27 @@ def chunk(mode: ControlMode, rows: Any, *, dt: float = DT, **slot: Any) -> Messa
         data=table.ravel(),
         **slot,
     )
-    return new(
+    out: Message = new(
         "openral_msgs/msg/ActionChunk",
         control_mode=mode.byte,
         dt=dt,
         rows=len(table),
         slots=[part],
     )
+    return out
 
 
 def composite(parts: list[Message], *, dt: float = DT) -> Message:
     """One chunk with the slots of several chunks of equal length."""
     chunks: list[Any] = list(parts)
-    return new(
+    out: Message = new(
         "openral_msgs/msg/ActionChunk",
         control_mode=ControlMode.COMPOSITE_MODE.byte,
         dt=dt,
         rows=chunks[0].rows,
         slots=[slot for part in chunks for slot in part.slots],
     )
+    return out
 
 
 @dataclass(frozen=True)

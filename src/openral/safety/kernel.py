@@ -84,7 +84,7 @@ class Kernel:
         self._core.set_state(position, velocity, stamp_ns)
 
     def set_world(self, obstacles: Iterable[Obstacle], stamp_ns: int) -> None:
-        """All known obstacles, in the base's frame as it was at the stamp; replaces earlier ones."""
+        """All known obstacles, in the base's frame as it was at the stamp; replaces the last."""
         try:
             self._core.set_world([o.primitive() for o in obstacles], stamp_ns)
         except ValueError as error:
