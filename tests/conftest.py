@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import openral  # noqa: F401 - before anything imports MuJoCo: it chooses the renderer
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from openral.errors import CapabilityMismatch, ConfigError, choices
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint
+from openral.sim.joint_lookup import model_joint_index
 from openral.sim.twin import joint_name
 
 Vector = NDArray[np.float64]
@@ -31,6 +32,7 @@ class JointMap:
     def __init__(self, robot: RobotDescription, model: mujoco.MjModel) -> None:
         self.robot = robot
         self.model = model
+        self._index = model_joint_index(model)
         joints = [self._joint_id(joint) for joint in robot.driven]
         self.qpos = np.array([model.jnt_qposadr[j] for j in joints], dtype=int)
         self.qvel = np.array([model.jnt_dofadr[j] for j in joints], dtype=int)
@@ -59,14 +61,12 @@ class JointMap:
 
     def _joint_id(self, joint: Joint) -> int:
         name = joint_name(joint)
-        index = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name)
-        if index < 0:
-            present = [self.model.joint(i).name for i in range(self.model.njnt)]
+        if name not in self._index:
             raise ConfigError(
                 f"joint '{joint.name}' of '{self.robot.id}' is called '{name}' in simulation, "
-                f"which the model lacks; {choices(name, present, 'joints')}"
+                f"which the model lacks; {choices(name, self._index, 'joints')}"
             )
-        return int(index)
+        return self._index[name]
 
 
 class Binding(JointMap):
