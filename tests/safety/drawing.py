@@ -31,7 +31,7 @@ def random_arm(rng: Rng, *, joints: int | None = None, **safety: Any) -> RobotDe
                     "xyz": tuple(rng.uniform(-0.25, 0.25, 3)),
                     "rpy": tuple(rng.uniform(-1.5, 1.5, 3)),
                 },
-                "axis": (*rng.normal(size=3), 0, 0, 0.001),
+                "axis": tuple(rng.normal(size=3)),
                 "limits": limits,
             }
         )

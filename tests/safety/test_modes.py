@@ -196,7 +196,7 @@ def test_voxels_are_named_by_their_cell() -> None:
     cells = np.zeros((60, 60, 60), bool)
     tool = tool_pose(HOME_Q)[:3, 3]
     origin = (-0.5, -0.75, -0.3)
-    cell = np.floor(([*tool, 0.14, 0, 0.1] - np.array(origin)) / 0.025).astype(int)
+    cell = np.floor((tool + np.array([0.14, 0, 0.1]) - np.array(origin)) / 0.025).astype(int)
     cells[cell[0], cell[1], cell[2]] = True
     kernel = at_home(bench_robot())
     kernel.set_voxels(VoxelGrid(cells, origin, 0.025), NOW)

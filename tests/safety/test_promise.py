@@ -19,7 +19,7 @@ from tests.safety.oracle import Oracle
 
 SEEDS = st.integers(0, 2**32 - 1)
 FEW = settings(
-    max_examples=60,
+    max_examples=35,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
@@ -162,7 +162,7 @@ class _Follower:
         return q + move + null * np.abs(move).max(), float(np.linalg.norm(error))
 
 
-@settings(FEW, max_examples=50)
+@settings(FEW, max_examples=30)
 @given(SEEDS)
 def test_cartesian_rows_followed_by_someone_elses_inverse_kinematics(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -199,7 +199,7 @@ def test_cartesian_rows_followed_by_someone_elses_inverse_kinematics(seed: int) 
             break
 
 
-@settings(FEW, max_examples=40)
+@settings(FEW, max_examples=20)
 @given(SEEDS)
 def test_a_moving_base_with_a_moving_arm(seed: int) -> None:
     rng = np.random.default_rng(seed)
