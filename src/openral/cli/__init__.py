@@ -15,6 +15,11 @@ from openral.errors import OpenralError, choices
 COMMANDS = {
     "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
     "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
+    "node": ("openral.cli.node", "Nodes of the running graph."),
+    "topic": ("openral.cli.topic", "List, echo, measure and publish topics."),
+    "service": ("openral.cli.service", "List and call services."),
+    "param": ("openral.cli.param", "Read and change parameters of nodes."),
+    "lifecycle": ("openral.cli.lifecycle", "Read and change the state of managed nodes."),
     "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
 }
 

@@ -3,7 +3,16 @@
 from openral.manifest.collision import collision_pairs
 from openral.manifest.control import ControlMode
 from openral.manifest.kinematics import Kinematics
-from openral.manifest.library import load_robot, robot_ids, robot_path, shipped_robots, user_robots
+from openral.manifest.library import (
+    load_robot,
+    load_scene,
+    robot_ids,
+    robot_path,
+    scene_ids,
+    scene_path,
+    shipped_robots,
+    user_robots,
+)
 from openral.manifest.robot import RobotDescription
 from openral.manifest.scene import SceneDescription
 from openral.manifest.skill import SkillDescription
@@ -18,10 +27,13 @@ __all__ = [
     "collision_pairs",
     "dump_yaml",
     "load_robot",
+    "load_scene",
     "load_yaml",
     "parse_yaml",
     "robot_ids",
     "robot_path",
+    "scene_ids",
+    "scene_path",
     "shipped_robots",
     "user_robots",
 ]

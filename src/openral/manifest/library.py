@@ -7,9 +7,11 @@ from pathlib import Path
 
 from openral.errors import ConfigError, ManifestError, Problem, choices
 from openral.manifest.robot import RobotDescription
+from openral.manifest.scene import SceneDescription
 from openral.manifest.yaml_file import load_yaml
 
 _SHIPPED = Path(__file__).parent.parent / "robots"
+_SHIPPED_SCENES = Path(__file__).parent.parent / "scenes"
 
 
 def user_robots() -> Path:
@@ -52,3 +54,28 @@ def load_robot(ref: str | Path) -> RobotDescription:
         text = f"'{robot.id}' differs from the name of its folder, '{path.resolve().parent.name}'"
         raise ManifestError(path, [Problem(text, "id")])
     return robot
+
+
+def scene_ids() -> list[str]:
+    """Ids of the scenes that come with openral."""
+    return sorted(path.stem for path in _SHIPPED_SCENES.glob("*.yaml"))
+
+
+def scene_path(ref: str | Path) -> Path:
+    """The manifest of a scene, given by id or by file."""
+    path = Path(ref)
+    if path.suffix in {".yaml", ".yml"}:
+        return path
+    if (found := _SHIPPED_SCENES / f"{ref}.yaml").is_file():
+        return found
+    raise ConfigError(f"no scene '{ref}'; {choices(str(ref), scene_ids(), 'scenes')}, or a file")
+
+
+def load_scene(ref: str | Path) -> SceneDescription:
+    """The description of a scene, given by id or by file."""
+    path = scene_path(ref)
+    scene = load_yaml(SceneDescription, path)
+    if scene.id != path.stem:
+        text = f"'{scene.id}' differs from the name of its file, '{path.stem}'"
+        raise ManifestError(path, [Problem(text, "id")])
+    return scene

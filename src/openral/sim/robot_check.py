@@ -14,12 +14,13 @@ from scipy.spatial import QhullError
 
 from openral.errors import ManifestError, ModelUnavailable, OpenralError
 from openral.manifest import Kinematics, RobotDescription, collision_pairs, load_robot
-from openral.sim.binding import Binding
+from openral.sim.binding import Binding, JointMap
 from openral.sim.capsule_fit import FittedCapsule
 from openral.sim.clearance import SelfClearance, random_positions
 from openral.sim.hull import hull_volume, outside, union_volume
 from openral.sim.model_source import read_model, resolve
-from openral.sim.twin import body_name, camera_name, make_twin
+from openral.sim.sensor_mounts import body_name, camera_name
+from openral.sim.twin import make_twin
 
 _CONFIGURATIONS = 1000
 _FK_TOLERANCE_M = 1e-6
@@ -192,7 +193,7 @@ def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
     """Largest distance between our link frames and the model's, seen from the root."""
     kinematics = Kinematics(robot)
     data = mujoco.MjData(model)
-    binding = Binding(robot, model)
+    joints = JointMap(robot, model)
     bodies = {
         index: mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body_name(robot.link(name)))
         for index, name in enumerate(kinematics.links)
@@ -203,7 +204,7 @@ def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
     anchor, anchor_body = next(iter(present.items()))
     worst = 0.0
     for q, poses in zip(rows, ours, strict=True):
-        binding.place(data, q)
+        joints.place(data, q)
         mujoco.mj_kinematics(model, data)
         theirs = {i: _body_pose(model, data, body) for i, body in present.items()}
         to_ours = poses[anchor] @ np.linalg.inv(_body_pose(model, data, anchor_body))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from openral.manifest import RobotDescription, collision_pairs
 from openral.manifest.base import Transform, Vec3
 from openral.manifest.joint import Drive, Joint, JointType
 from openral.manifest.kinematics import joints_from_root
 from openral.manifest.link import Link
-from openral.manifest.sensor import Camera, DepthCamera
+from openral.sim.sensor_mounts import add_sensors, body_name, quaternion
 
 TIMESTEP_S = 0.002
 
@@ -45,16 +44,6 @@ def joint_name(joint: Joint) -> str:
     return joint.sim_joint_name or joint.name
 
 
-def body_name(link: Link) -> str:
-    """The link's name in simulation."""
-    return link.sim_body_name or link.name
-
-
-def camera_name(camera: Camera | DepthCamera) -> str:
-    """The camera's name in simulation."""
-    return camera.sim_camera_name or camera.name
-
-
 def _build(robot: RobotDescription, drives: dict[str, Drive], floating: bool) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.modelname = robot.id
@@ -72,7 +61,7 @@ def _build(robot: RobotDescription, drives: dict[str, Drive], floating: bool) ->
     _add_servos(spec, robot, drives)
     _add_mimics(spec, robot)
     _add_excludes(spec, robot)
-    _add_sites_and_cameras(robot, bodies)
+    add_sensors(spec, robot)
     _add_home(spec, robot, floating)
     return spec
 
@@ -102,12 +91,7 @@ def _add_bodies(
 
 
 def _pose(pose: Transform) -> dict[str, object]:
-    return {"pos": list(pose.xyz), "quat": _quaternion(pose.rpy)}
-
-
-def _quaternion(rpy: Vec3) -> list[float]:
-    """MuJoCo's w x y z of roll, pitch, yaw."""
-    return list(Rotation.from_euler("xyz", rpy).as_quat(scalar_first=True))
+    return {"pos": list(pose.xyz), "quat": quaternion(pose.rpy)}
 
 
 def _add_joint(robot: RobotDescription, body: mujoco.MjsBody, joint: Joint) -> None:
@@ -128,7 +112,7 @@ def _add_joint(robot: RobotDescription, body: mujoco.MjsBody, joint: Joint) -> N
 
 
 def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour: object) -> None:
-    capsules_visible = len(link.hull) < 4
+    capsules_visible = not _has_volume(link.hull)
     for index, capsule in enumerate(link.capsules):
         collides = 0 if link.boxes else 1
         sphere = np.allclose(capsule.p0, capsule.p1, atol=1e-9)
@@ -154,7 +138,7 @@ def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour:
             name=f"{body.name}_box{index}",
             type=mujoco.mjtGeom.mjGEOM_BOX,
             pos=list(box.xyz),
-            quat=_quaternion(box.rpy),
+            quat=quaternion(box.rpy),
             size=list(box.half),
             group=VISUAL_GROUP if capsules_visible else COLLISION_GROUP,
             rgba=colour,
@@ -174,6 +158,14 @@ def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour:
             conaffinity=0,
             mass=0,
         )
+
+
+def _has_volume(points: tuple[Vec3, ...]) -> bool:
+    """Whether points span a body that can be drawn, rather than a flat or tiny one."""
+    if len(points) < 4:
+        return False
+    spread = np.linalg.svd(np.asarray(points) - np.mean(points, axis=0), compute_uv=False)
+    return bool(spread[-1] > 1e-4)
 
 
 def _set_inertia(body: mujoco.MjsBody, link: Link) -> None:
@@ -228,41 +220,11 @@ def _add_excludes(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
                 spec.add_exclude(bodyname1=body_name(a), bodyname2=body_name(b))
 
 
-def _add_sites_and_cameras(robot: RobotDescription, bodies: dict[str, mujoco.MjsBody]) -> None:
-    for effector in robot.end_effectors:
-        bodies[effector.link].add_site(
-            name=effector.name, size=[0.005] * 3, group=4, **_pose(effector.tcp)
-        )
-    for lidar in robot.lidars:
-        mount = lidar.mount
-        bodies[mount.link].add_site(
-            name=lidar.name, pos=list(mount.xyz), quat=_quaternion(mount.rpy), group=4
-        )
-    # The manifest's sensors look along x with z up; MuJoCo's along -z with y up.
-    to_mujoco = Rotation.from_matrix([[0, 0, -1], [-1, 0, 0], [0, 1, 0]])
-    for camera in robot.cameras:
-        turn = Rotation.from_euler("xyz", camera.mount.rpy) * to_mujoco
-        lens, (width, height) = camera.lens, camera.resolution
-        added = bodies[camera.mount.link].add_camera(
-            name=camera_name(camera),
-            pos=list(camera.mount.xyz),
-            quat=list(turn.as_quat(scalar_first=True)),
-            resolution=[width, height],
-        )
-        if camera.fovy_deg is not None:
-            added.fovy = camera.fovy_deg
-        else:
-            pixel = 1e-6  # only the ratio of sensor size and focal length matters
-            added.sensor_size = [width * pixel, height * pixel]
-            added.focal_pixel = [lens.fx, lens.fy]
-            added.principal_pixel = [(width - 1) / 2 - lens.cx, lens.cy - (height - 1) / 2]
-
-
 def _add_home(spec: mujoco.MjSpec, robot: RobotDescription, floating: bool) -> None:
     qpos: list[float] = []
     if floating:
         pose = robot.sim.base_pose
-        qpos += [*pose.xyz, *_quaternion(pose.rpy)]
+        qpos += [*pose.xyz, *quaternion(pose.rpy)]
     for joint in joints_from_root(robot):
         if joint.mimic is not None:
             value = robot.home[joint.mimic.joint]

@@ -1,0 +1,236 @@
+"""MujocoRollout: a native scene in motion. The one owner of its model, data and renderer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from openral.errors import CapabilityMismatch, ConfigError
+from openral.manifest.skill import Representation
+from openral.sim.binding import Binding
+from openral.sim.cameras import Cameras
+from openral.sim.renderer import Renderer
+from openral.sim.rollout import (
+    CameraInfo,
+    Depth,
+    Image,
+    MujocoHandles,
+    Observation,
+    Step,
+    Vector,
+)
+from openral.sim.scene_task import SceneTask
+from openral.sim.scene_type import Setup
+from openral.sim.stage import Stage
+
+_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """A rollout's state; see StateSavable."""
+
+    physics: Vector
+    steps: int
+    held: int
+
+
+class MujocoRollout:
+    """SimRollout, StateSavable and ServoSteppable on MuJoCo; actions are joint positions."""
+
+    action_representation = Representation.JOINT_POSITION
+
+    def __init__(self, setup: Setup, stage: Stage, task: SceneTask) -> None:
+        self.setup = setup
+        self.scene, self.robot = setup.scene, setup.robot
+        self.model = stage.compile()
+        self.data = mujoco.MjData(self.model)
+        self.root_pose = stage.root_pose
+        """The robot's root in the world, 4×4."""
+        self.robot_bodies = range(1, stage.bodies)
+        """Ids of the robot's own bodies."""
+        self.binding = Binding(self.robot, self.model)
+        if self.binding.ctrl.size != stage.actuators:
+            raise CapabilityMismatch(
+                f"the model of '{self.robot.id}' has {stage.actuators} actuators, its manifest "
+                f"{self.binding.ctrl.size} driven joints"
+            )
+        self.action_dim = int(self.binding.ctrl.size)
+        self.renderer = Renderer(self.model, setup.quality)
+        self._cameras = Cameras(self.robot, self.model)
+        self._task = task
+        self._substeps = _substeps(self.scene.control_rate_hz, self.timestep_s)
+        task_limits = self.scene.task
+        self._max_steps = task_limits.max_steps if task_limits else None
+        hold_s = task_limits.success.hold_s if task_limits else 0.0
+        self._hold_steps = max(1, round(hold_s * self.scene.control_rate_hz))
+        self._objects = [(name, int(self.model.body(name).id)) for name in task.objects]
+        self._to_root = np.linalg.inv(self.root_pose)
+        self._root_quat = np.zeros(4)
+        mujoco.mju_mat2Quat(self._root_quat, self._to_root[:3, :3].ravel())
+        low, high = self.model.actuator_ctrlrange[self.binding.ctrl].T
+        free = self.model.actuator_ctrllimited[self.binding.ctrl] == 0
+        self._low, self._high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
+        self._steps = self._held = 0
+        self._stale = True
+        self.reset(self.scene.task.seed if self.scene.task else 0)
+
+    @property
+    def cameras(self) -> Mapping[str, CameraInfo]:
+        """All cameras by name."""
+        return self._cameras.info
+
+    @property
+    def timestep_s(self) -> float:
+        """Duration of one physics step."""
+        return float(self.model.opt.timestep)
+
+    def reset(self, seed: int) -> Observation:
+        """Robot at home, objects as the seed has them."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.binding.place(self.data, self.robot.home_position)
+        self.binding.command(self.data, self.robot.home_position)
+        self._task.place(self.data, np.random.default_rng(seed))
+        mujoco.mj_forward(self.model, self.data)
+        self._steps = self._held = 0
+        self._stale = True
+        return self._observe()
+
+    def step(self, action: ArrayLike) -> Step:
+        """One control period under joint position targets."""
+        self.command(action)
+        self.physics_step(self._substeps)
+        return self.end_period()
+
+    @property
+    def steps_per_period(self) -> int:
+        """Physics steps in one control period."""
+        return self._substeps
+
+    def command(self, action: ArrayLike) -> None:
+        """Sets the servos' targets; a wrong width or a NaN is a ConfigError."""
+        targets = np.asarray(action, float)
+        if targets.shape != (self.action_dim,):
+            raise ConfigError(
+                f"an action for '{self.robot.id}' has {self.action_dim} numbers "
+                f"({', '.join(self.robot.joint_names)}), not shape {targets.shape}"
+            )
+        if not np.isfinite(targets).all():
+            raise ConfigError(f"action {targets.tolist()} is not finite")
+        ctrl = self.binding.to_ctrl(targets)
+        self.data.ctrl[self.binding.ctrl] = np.clip(ctrl, self._low, self._high)
+
+    def physics_step(self, count: int) -> None:
+        """Advances by exactly `count` physics steps under the present controls."""
+        if count < 0:
+            raise ConfigError(f"cannot advance by {count} steps")
+        if count:
+            mujoco.mj_step(self.model, self.data, nstep=count)
+            self._stale = True
+
+    def hold_action(self) -> Vector:
+        """The targets that the servos hold now."""
+        return self.binding.from_ctrl(self.data.ctrl[self.binding.ctrl])
+
+    def sim_time_ns(self) -> int:
+        """MuJoCo's time since the reset."""
+        return round(float(self.data.time) * 1e9)
+
+    def joint_positions(self) -> Vector:
+        """Measured positions in the manifest's order."""
+        return self.binding.positions(self.data)
+
+    def joint_velocities(self) -> Vector:
+        """Measured velocities in the manifest's order."""
+        return self.binding.velocities(self.data)
+
+    def image(self, camera: str, size: tuple[int, int] | None = None) -> Image:
+        """A picture now."""
+        info = self._cameras.named(camera)
+        self.refresh()
+        index = self._cameras.index(camera)
+        return self.renderer.colour(self.data, index, size or info.resolution)
+
+    def depth(self, camera: str, size: tuple[int, int] | None = None) -> Depth:
+        """Distances along the camera's view now."""
+        info = self._cameras.named(camera)
+        self.refresh()
+        index = self._cameras.index(camera)
+        return self.renderer.depth(self.data, index, size or info.resolution)
+
+    def mujoco_handles(self) -> MujocoHandles:
+        """Model and data."""
+        return MujocoHandles(self.model, self.data)
+
+    def save_state(self) -> SavedState:
+        """The whole state."""
+        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, physics, _STATE)
+        return SavedState(physics, self._steps, self._held)
+
+    def restore_state(self, state: SavedState) -> Observation:
+        """Puts a saved state back exactly."""
+        mujoco.mj_setState(self.model, self.data, state.physics, _STATE)
+        mujoco.mj_forward(self.model, self.data)
+        # Forward dynamics leave their own warm start behind; the saved one makes it exact.
+        mujoco.mj_setState(self.model, self.data, state.physics, _STATE)
+        self._steps, self._held = state.steps, state.held
+        self._stale = True
+        return self._observe()
+
+    def refresh(self) -> None:
+        """Brings body, camera and light poses up to the present joint positions."""
+        if self._stale:
+            mujoco.mj_kinematics(self.model, self.data)
+            mujoco.mj_comPos(self.model, self.data)
+            mujoco.mj_camlight(self.model, self.data)
+            self._stale = False
+
+    def close(self) -> None:
+        """Frees the renderers."""
+        self.renderer.close()
+
+    def end_period(self) -> Step:
+        """Counts and judges the control period that the last physics steps made up."""
+        self._steps += 1
+        mujoco.mj_kinematics(self.model, self.data)
+        verdict = self._task.judge(self.data)
+        self._held = self._held + 1 if verdict.success else 0
+        success = self._held >= self._hold_steps
+        info = {"success": success, "failure": verdict.failure, "steps": self._steps}
+        truncated = self._max_steps is not None and self._steps >= self._max_steps
+        terminated = success or verdict.failure is not None
+        return Step(self._observe(), verdict.reward, terminated, truncated, info)
+
+    def _observe(self) -> Observation:
+        images = {key: self.image(key) for key in self.setup.cameras}
+        return Observation(
+            self.joint_positions(),
+            self.joint_velocities(),
+            images,
+            {name: self._object(i) for name, i in self._objects},
+            self.sim_time_ns(),
+        )
+
+    def _object(self, body: int) -> Vector:
+        """A body's pose in the robot's root frame."""
+        out = np.empty(7)
+        out[:3] = self._to_root[:3, :3] @ self.data.xpos[body] + self._to_root[:3, 3]
+        mujoco.mju_mulQuat(out[3:], self._root_quat, self.data.xquat[body])
+        return out
+
+
+def _substeps(rate_hz: float, timestep_s: float) -> int:
+    count = round(1 / (rate_hz * timestep_s))
+    if count < 1 or abs(count * rate_hz * timestep_s - 1) > 1e-9:
+        options = [1 / (n * timestep_s) for n in (max(1, count), count + 1)]
+        valid = " or ".join(f"{rate:.6g}" for rate in options)
+        raise ConfigError(
+            f"control_rate_hz {rate_hz:g} is no whole number of physics steps of {timestep_s:g} s; "
+            f"nearest: {valid}"
+        )
+    return count
