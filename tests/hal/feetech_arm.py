@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -41,3 +43,23 @@ def calibrate(simulator: FeetechSimulator, folder: Path) -> Path:
     path = folder / "calibration.yaml"
     path.write_text(dump_yaml(calibration))
     return path
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, f"never: {what}"
+        time.sleep(0.01)
+
+
+def require_soft_release(simulator: FeetechSimulator) -> None:
+    """Torque is off, after a ramp of falling torque limits that ends near nothing."""
+    registers = simulator.registers()
+    assert [servo["torque_enable"] for servo in registers.values()] == [0] * 6
+    assert [servo["torque_limit"] for servo in registers.values()] == [1000] * 6
+    for entries in simulator.history().values():
+        off = max(at for at, entry in enumerate(entries) if entry == (40, [0]))
+        limits = [d[0] + 256 * d[1] for address, d in entries[:off] if address == 48]
+        ramp = limits[limits.index(950) :]
+        assert ramp == sorted(ramp, reverse=True)
+        assert ramp[-1] <= 50

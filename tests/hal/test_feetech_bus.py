@@ -98,6 +98,16 @@ def test_answers_that_come_too_late_never_answer_another_question() -> None:
         assert silent, "no answer was ever late"
 
 
+def test_every_read_asks_the_servo_anew() -> None:
+    with FeetechSimulator() as simulator:
+        bus = opened(simulator)
+        for value in range(300):
+            simulator.put(1, "goal_position", value)
+            simulator.put(2, "goal_position", 4095 - value)
+            assert bus.get(1, GOAL_POSITION) == value
+            assert bus.sync_get([1, 2], GOAL_POSITION) == {1: value, 2: 4095 - value}
+
+
 def test_a_missing_servo_is_named_after_bounded_tries() -> None:
     with FeetechSimulator("--ids", 1, 2) as simulator:
         bus = opened(simulator, attempts=3)

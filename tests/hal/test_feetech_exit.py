@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from .feetech_arm import calibrate
+from .feetech_arm import calibrate, require_soft_release
 from .feetech_simulator import FeetechSimulator
-from .test_feetech_hal import require_soft_release
 
 OWNER = """
 import ctypes, os, signal, sys, threading, time

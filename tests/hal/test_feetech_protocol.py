@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +113,10 @@ def test_faults_are_named() -> None:
 def test_an_impossible_id_is_refused() -> None:
     with pytest.raises(ConfigError, match="servo id 254"):
         protocol.ping(254)
+
+
+def test_the_documented_register_table_is_the_code() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "feetech.md").read_text()
+    for register in REGISTERS.values():
+        if register.name not in {"status", "moving"}:
+            assert f"| {register.name} | {register.address} | {register.size} |" in text

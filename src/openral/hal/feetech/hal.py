@@ -95,6 +95,7 @@ class FeetechHAL:
         self._unheard = 0
         self._health: dict[str, Health] = {}
         self._stopped = False
+        self._reason = ""
         self._limp = False
 
     @property
@@ -106,6 +107,11 @@ class FeetechHAL:
     def stopped(self) -> bool:
         """Whether an e-stop is latched."""
         return self._stopped
+
+    @property
+    def guardian_pid(self) -> int | None:
+        """The process that releases the arm if this one cannot; None when not connected."""
+        return self._guardian.pid if self._guardian else None
 
     @property
     def health(self) -> dict[str, Health]:
@@ -158,6 +164,7 @@ class FeetechHAL:
                 if answers[servo].error:
                     raise ServoFault(self._fault_text(name, servo, answers[servo].error))
             self._require_torque(blocks)
+            self._require_guardian()
             self._repeat_lost_goals(blocks)
             ticks = [from_snapshot(PRESENT_POSITION, block) for block in blocks]
             speeds = [from_snapshot(PRESENT_SPEED, block) for block in blocks]
@@ -171,12 +178,15 @@ class FeetechHAL:
         with self._lock:
             bus = self.bus
             if self._stopped:
-                raise SafetyViolation(f"{self.robot.id} is stopped; rearm it before it moves")
+                raise SafetyViolation(
+                    f"{self.robot.id} is stopped ({self._reason}); clear the e-stop before it moves"
+                )
             bus.sync_write(GOAL_POSITION, goals)
             self._goals, self._unheard = goals, 0
 
-    def hold(self) -> None:
+    def hold(self, reason: str = "asked") -> None:
         """Stays where it is now, torque on; returns when every servo has confirmed."""
+        del reason  # the contract's; a position servo holds alike for all
         with self._lock:
             present = self.bus.sync_get(self._ids, PRESENT_POSITION)
             self._goals = {
@@ -185,11 +195,12 @@ class FeetechHAL:
             }
             self._confirm_goals()
 
-    def estop(self) -> None:
+    def estop(self, reason: str = "asked") -> None:
         """Stops and latches; returns when every servo has confirmed. Targets are refused from now.
 
         Policy "hold" freezes the arm under torque; "release" ramps the torque down to off.
         """
+        self._reason = reason
         self._stopped = True  # first, so that a bus in trouble still stops targets
         with self._lock:
             if self._estop_policy == "release":
@@ -198,7 +209,7 @@ class FeetechHAL:
             else:
                 self.hold()
 
-    def rearm(self) -> None:
+    def clear_estop(self) -> None:
         """Takes back an e-stop or a servo's fault: holds where the arm is now, without a jump."""
         with self._lock:
             faulty = [servo for servo in self._ids if self.bus.ping(servo).error]
@@ -250,12 +261,19 @@ class FeetechHAL:
                 return
         raise TransportError(f"{self._port}: the servos do not confirm their goals")
 
+    def _require_guardian(self) -> None:
+        if self._guardian and not self._guardian.alive:
+            raise TransportError(
+                f"{self._port}: the guardian process is gone; after a crash the arm would stay "
+                "energised. Close and connect again"
+            )
+
     def _require_torque(self, blocks: Sequence[bytes]) -> None:
         for name, servo, block in zip(self.robot.joint_names, self._ids, blocks, strict=True):
             if not self._limp and from_snapshot(TORQUE_ENABLE, block) == 0:
                 raise ServoFault(
                     f"{self._port}: servo {servo} of joint '{name}' lost its torque; "
-                    "did its power dip? rearm after checking"
+                    "did its power dip? clear_estop after checking"
                 )
 
     def _repeat_lost_goals(self, blocks: Sequence[bytes]) -> None:
@@ -284,6 +302,9 @@ class FeetechHAL:
         furthest = float(np.abs(start - np.array(self._rest)).max())
         deadline = time.monotonic() + 1.0 + 2.0 * furthest / self._park_speed
         while time.monotonic() < deadline:
+            if self._stopped:
+                self.hold()
+                return
             if np.abs(self.read_state().positions - np.array(self._rest)).max() < _PARK_TOLERANCE:
                 return
             time.sleep(_PARK_PERIOD)
