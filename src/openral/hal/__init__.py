@@ -1,1 +1,1 @@
-"""Hardware behind one seam: what every robot looks like to the rest of the graph."""
+"""The hardware abstraction: one contract for twins, scenes and real robots; see protocols.py."""
