@@ -56,6 +56,26 @@ class LifecycleError(OpenralError):
     """A transition that the node's present state does not allow."""
 
 
+class DeviceUnplugged(TransportError):  # noqa: N818
+    """A device that was open is gone."""
+
+
+class DeviceBusy(TransportError):  # noqa: N818
+    """A device that another process holds."""
+
+
+class ServoSilent(TransportError):  # noqa: N818
+    """A servo gave no valid answer within the allowed tries."""
+
+
+class ServoFault(TransportError):  # noqa: N818
+    """A servo answered and reports a fault of its own: names the joint and the fault."""
+
+
+class JointLimitExceeded(OpenralError):  # noqa: N818
+    """A target that a joint may not take: names the joint, the value and the limits."""
+
+
 class UnknownType(ConfigError):  # noqa: N818
     """A ROS type name that the registry does not hold."""
 
@@ -71,6 +91,26 @@ class CorruptMessage(TransportError):  # noqa: N818
         self.type_name = type_name
         self.reason = reason
         super().__init__(f"not a {type_name}: {reason}")
+
+
+class RecordingError(OpenralError):
+    """A recording cannot be written or read."""
+
+
+class TransformError(OpenralError):
+    """A transform between two frames cannot be had."""
+
+
+class UnknownFrame(TransformError):  # noqa: N818
+    """A frame that no transform has ever named."""
+
+
+class FramesNotConnected(TransformError):  # noqa: N818
+    """Two frames that are known but belong to different trees."""
+
+
+class ExtrapolationError(TransformError):
+    """A transform was asked for at a time before or after all that is known of it."""
 
 
 @dataclass(frozen=True)

@@ -183,3 +183,13 @@ def test_an_empty_message_is_one_byte_on_the_wire() -> None:
     assert encode(msg.Empty()) == b"\0\1\0\0\0\0\0\0"
     assert to_dict(msg.Empty()) == {}
     assert type_hash("std_srvs/srv/Trigger_Request").startswith("RIHS01_d010825374ce")
+
+
+def test_the_parts_of_a_file_are_known_before_it_is_read() -> None:
+    fresh = Registry()
+    promised = {name for kind in ("msg", "srv", "action") for name in fresh.names(kind)}
+    for name in promised:
+        assert fresh.definition(name).name == name
+    assert promised == {name for kind in ("msg", "srv", "action") for name in fresh.names(kind)}
+    with pytest.raises(UnknownType, match="packages: action_msgs"):
+        fresh.definition("qqqq_zzz/msg/Nothing")

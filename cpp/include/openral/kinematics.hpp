@@ -23,8 +23,8 @@ enum class JointKind : unsigned char { kFixed, kRevolute, kPrismatic };
 // `multiplier · q[coordinate] + offset`, which covers independent and mimic joints alike.
 struct Joint {
   JointKind kind = JointKind::kFixed;
-  int parent = -1;      // link that carries the joint
-  Pose origin;          // pose of the joint in the parent link
+  int parent = -1;  // link that carries the joint
+  Pose origin;      // pose of the joint in the parent link
   std::array<double, 3> axis{0, 0, 1};
   int coordinate = -1;  // index into q; ignored for fixed joints
   double multiplier = 1;

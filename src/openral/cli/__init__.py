@@ -13,7 +13,15 @@ from openral.errors import OpenralError, choices
 
 # name -> (module with `app`, one line of help)
 COMMANDS = {
+    "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
+    "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
     "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
+    "node": ("openral.cli.node", "Nodes of the running graph."),
+    "topic": ("openral.cli.topic", "List, echo, measure and publish topics."),
+    "service": ("openral.cli.service", "List and call services."),
+    "param": ("openral.cli.param", "Read and change parameters of nodes."),
+    "lifecycle": ("openral.cli.lifecycle", "Read and change the state of managed nodes."),
+    "record": ("openral.cli.record", "Record topics to MCAP in rosbag2's layout."),
     "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
 }
 

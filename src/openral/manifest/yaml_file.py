@@ -39,8 +39,8 @@ def parse_yaml(model: type[T], text: str, source: Path | str) -> T:
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
-            repeated = _repeated_keys(node)
-            data = loader.construct_document(node) if node and not repeated else {}
+            unclear = _ambiguous(node)
+            data = loader.construct_document(node) if node and not unclear else {}
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
@@ -50,8 +50,8 @@ def parse_yaml(model: type[T], text: str, source: Path | str) -> T:
         raise ManifestError(source, [Problem(f"not valid YAML: {message}", line=line)]) from None
     except (RecursionError, ValueError, OverflowError) as error:
         raise ManifestError(source, [Problem(f"not valid YAML: {error}")]) from None
-    if repeated:
-        raise ManifestError(source, repeated)
+    if unclear:
+        raise ManifestError(source, unclear)
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -59,19 +59,27 @@ def parse_yaml(model: type[T], text: str, source: Path | str) -> T:
         raise ManifestError(source, problems) from None
 
 
-def _repeated_keys(node: yaml.Node | None) -> list[Problem]:
+def _ambiguous(node: yaml.Node | None, seen: set[int] | None = None) -> list[Problem]:
+    """Keys given twice, and aliases: both hide what a manifest says, and aliases can explode."""
+    seen = set() if seen is None else seen
+    if node is None:
+        return []
+    line = node.start_mark.line + 1
+    if id(node) in seen:
+        return [Problem("aliases (*name) are not supported; write the value out", line=line)]
+    seen.add(id(node))
     found = []
     if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
+        names: set[str] = set()
         for key, value in node.value:
-            name = getattr(key, "value", "")
-            if isinstance(name, str) and name in seen:
+            name = key.value if isinstance(key, yaml.ScalarNode) else ""
+            if name in names:
                 found.append(Problem(f"key '{name}' is given twice", line=key.start_mark.line + 1))
-            seen.add(name if isinstance(name, str) else "")
-            found += _repeated_keys(value)
+            names.add(name)
+            found += _ambiguous(value, seen)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            found += _repeated_keys(item)
+            found += _ambiguous(item, seen)
     return found
 
 

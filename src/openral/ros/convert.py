@@ -32,7 +32,7 @@ def _plain(value: Any, most: int | None) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def from_dict(name: str, data: Mapping[str, Any]) -> Message:
+def from_dict(name: str, data: Mapping[str, Any]) -> Any:
     """A message of the named type; fields left out keep their defaults, unknown ones are errors."""
     definition = registry.definition(name)
     known = {field.name: field for field in definition.fields}

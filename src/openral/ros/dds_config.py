@@ -16,7 +16,7 @@ MAX_DOMAIN = 232
 RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 _RMEM_MAX = Path("/proc/sys/net/core/rmem_max")
 _OFF = {"", "0", "no", "false", "off"}
-_AUTO = {"1", "yes", "true", "on"}
+_AUTO = {"1", "yes", "true", "on", "auto"}
 _warned = False
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from cyclonedds.core import DDSException, Entity
 from cyclonedds.domain import Domain
+from cyclonedds.internal import DDS
 
 from openral.errors import ConfigError, TransportError
 from openral.ros.dds_config import Network, cyclone_xml, warn_if_buffer_small
 
 _lock = threading.Lock()
+_FATAL, _ERROR = 1, 2
 
 
 @dataclass
@@ -51,6 +53,8 @@ def release(network: Network) -> None:
 
 
 def _create(network: Network) -> Domain:
+    # Cyclone would print a line for every bad packet, so that any peer could flood our logs.
+    DDS._dll_handle.dds_set_log_mask(_FATAL | _ERROR)
     try:
         return Domain(network.domain, cyclone_xml(network))
     except DDSException as error:

@@ -19,10 +19,12 @@ class Faults:
 
     def add(self, reader: Reader | None, source: int, reason: str) -> None:
         """Counts one; logs it if this peer has not been logged before."""
+        if source not in self._reported and len(self._reported) < _MAX_PEERS:
+            self._reported.add(source)
+            self._report(reader, source, reason)
         self.count += 1
-        if source in self._reported or len(self._reported) >= _MAX_PEERS:
-            return
-        self._reported.add(source)
+
+    def _report(self, reader: Reader | None, source: int, reason: str) -> None:
         peer = reader.peer(source) if reader is not None else None
         name = peer.guid.hex() if peer is not None else f"unknown ({source})"
         self._log.warning(

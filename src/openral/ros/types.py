@@ -9,27 +9,13 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from rosbags.typesys import Stores, get_typestore
-
-from openral.errors import ConfigError, CorruptMessage, InvalidMessage, UnknownType, choices
+from openral.errors import CorruptMessage, InvalidMessage
+from openral.ros.catalogue import Catalogue
 from openral.ros.decoder import Decode, build_decoder
-from openral.ros.definitions import (
-    Definition,
-    Value,
-    dds_type_name,
-    from_store,
-    parse_action,
-    parse_msg,
-    parse_srv,
-    ros_type_name,
-)
+from openral.ros.definitions import dds_type_name, ros_type_name
 from openral.ros.encoder import ENCAPSULATION, Encode, build_encoder
 from openral.ros.explain import explain
 from openral.ros.hashing import type_hash as _type_hash
@@ -52,15 +38,6 @@ __all__ = [
 Buffer = bytes | bytearray | memoryview
 M = TypeVar("M", bound=Message)
 
-# The standard files' default values, which the type store leaves out.
-_DEFAULTS: dict[tuple[str, str], Value] = {("geometry_msgs/msg/Quaternion", "w"): 1.0}
-
-_PARSERS: dict[str, Callable[[str, str], list[Definition]]] = {
-    "msg": lambda name, text: [parse_msg(name, text)],
-    "srv": parse_srv,
-    "action": parse_action,
-}
-
 
 @dataclass(frozen=True)
 class _Codec:
@@ -71,58 +48,24 @@ class _Codec:
 class Registry:
     """Definitions by ROS name; classes, codecs and hashes are made when they are first used."""
 
-    def __init__(self) -> None:
+    def __init__(self, standard: bool = True) -> None:
+        """With `standard` false it is empty, for types that only a recording knows."""
         self._lock = threading.RLock()
-        self._definitions: dict[str, Definition] = {}
+        self._catalogue = Catalogue()
         self._classes: dict[str, type[Message]] = {}
         self._codecs: dict[str, _Codec] = {}
         self._big_endian: dict[str, Decode] = {}
         self._hashes: dict[str, str] = {}
-        for name, (constants, fields) in get_typestore(Stores.ROS2_JAZZY).fielddefs.items():
-            self._definitions[name] = _with_defaults(from_store(name, constants, fields))
-        for package in files("openral.ros.interfaces").iterdir():
-            if package.is_dir():
-                self.add_package(package, package.name)
-        self.add_package(files("openral.msgs"), "openral_msgs")
-
-    def add_package(self, folder: Traversable | Path, package: str) -> None:
-        """Registers every .msg, .srv and .action file of an interface package's folders."""
-        for kind in _PARSERS:
-            part = folder / kind
-            if not part.is_dir():
-                continue
-            for file in sorted(part.iterdir(), key=lambda entry: entry.name):
-                short, _, suffix = file.name.partition(".")
-                if suffix == kind:
-                    self.add(f"{package}/{kind}/{short}", file.read_text(encoding="utf-8"))
-
-    def add(self, name: str, text: str) -> None:
-        """Registers a type from its interface text; the middle of the name says which kind."""
-        kind = name.split("/")[1] if name.count("/") == 2 else ""
-        if kind not in _PARSERS:
-            raise ConfigError(
-                f"'{name}' names no interface; expected package/{'|'.join(_PARSERS)}/Name"
-            )
-        with self._lock:
-            for definition in _PARSERS[kind](name, text):
-                known = self._definitions.get(definition.name)
-                if known and known.members != definition.members:
-                    raise ConfigError(f"{definition.name} is already defined with other fields")
-                self._definitions[definition.name] = definition
+        self.definition = self._catalogue.get
+        self.add = self._catalogue.add
+        self.add_definition = self._catalogue.add_definition
+        self.add_package = self._catalogue.add_package
+        if standard:
+            self._catalogue.add_standard()
 
     def names(self, kind: str = "msg") -> list[str]:
         """All names of a kind (msg, srv, action), parts of services and actions included."""
-        return sorted(name for name in self._definitions if f"/{kind}/" in name)
-
-    def definition(self, name: str) -> Definition:
-        """Fields and constants of a type."""
-        try:
-            return self._definitions[name]
-        except KeyError:
-            same = [n for n in self._definitions if n.rsplit("/", 1)[1] == name.rsplit("/", 1)[-1]]
-            near = same or sorted(self._definitions)
-            hint = choices(name, near, "types") if same else choices(name, near).split("? ")[0]
-            raise UnknownType(f"no ROS type '{name}'; {hint}") from None
+        return sorted(name for name in self._catalogue.names() if f"/{kind}/" in name)
 
     def message_class(self, name: str) -> Any:
         """The Python class of a type (Any, because only the name tells its fields)."""
@@ -160,10 +103,11 @@ class Registry:
     def decode(self, kind: str, buffer: Buffer, skip: int = 0) -> Any: ...
 
     def decode(self, kind: str | type[M], buffer: Buffer, skip: int = 0) -> Any:
-        """The message in the buffer, which its arrays go on using. Bad bytes: CorruptMessage.
+        """The message in the buffer. Bad bytes raise CorruptMessage.
 
-        `kind` is a class or a ROS name. `skip` passes over that many bytes after the header,
-        a multiple of 8 (see `encode`).
+        Arrays are views of the buffer, read-only if that is, and maybe not aligned: copy one to
+        change it or to give it to C. `kind` is a class or a ROS name. `skip` passes over that
+        many bytes after the header, a multiple of 8 (see `encode`).
         """
         name = kind if isinstance(kind, str) else kind.__ros_type__
         codec = self._codecs.get(name) or self._codec(name)
@@ -199,14 +143,6 @@ class Registry:
                     self.definition(name), self.definition, self.message_class, ">"
                 )
             return self._big_endian[name]
-
-
-def _with_defaults(definition: Definition) -> Definition:
-    fields = tuple(
-        replace(field, default=_DEFAULTS.get((definition.name, field.name)))
-        for field in definition.fields
-    )
-    return replace(definition, fields=fields)
 
 
 def _header_fault(buffer: Buffer, skip: int) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from openral.errors import CapabilityMismatch, ConfigError, choices
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint
+from openral.sim.joint_lookup import model_joint_index
 from openral.sim.twin import joint_name
 
 Vector = NDArray[np.float64]
@@ -25,15 +26,13 @@ class _Servo:
     intercept: float
 
 
-class Binding:
-    """Reads and commands a model in the manifest's joints, names, order and units.
-
-    A joint may be driven directly or through a tendon, as Menagerie's Panda gripper is.
-    """
+class JointMap:
+    """Reads and places a model's joints by the manifest's names, order and units."""
 
     def __init__(self, robot: RobotDescription, model: mujoco.MjModel) -> None:
         self.robot = robot
         self.model = model
+        self._index = model_joint_index(model)
         joints = [self._joint_id(joint) for joint in robot.driven]
         self.qpos = np.array([model.jnt_qposadr[j] for j in joints], dtype=int)
         self.qvel = np.array([model.jnt_dofadr[j] for j in joints], dtype=int)
@@ -42,10 +41,6 @@ class Binding:
             for joint in robot.joints
             if joint.mimic is not None
         ]
-        servos = [self._servo(joint) for joint in robot.driven]
-        self.ctrl = np.array([servo.actuator for servo in servos], dtype=int)
-        self._slope = np.array([servo.slope for servo in servos])
-        self._intercept = np.array([servo.intercept for servo in servos])
 
     def positions(self, data: mujoco.MjData) -> Vector:
         """Measured joint positions in the manifest's order."""
@@ -64,6 +59,29 @@ class Binding:
             value = data.qpos[self.qpos[driver]]
             data.qpos[address] = joint.mimic.multiplier * value + joint.mimic.offset
 
+    def _joint_id(self, joint: Joint) -> int:
+        name = joint_name(joint)
+        if name not in self._index:
+            raise ConfigError(
+                f"joint '{joint.name}' of '{self.robot.id}' is called '{name}' in simulation, "
+                f"which the model lacks; {choices(name, self._index, 'joints')}"
+            )
+        return self._index[name]
+
+
+class Binding(JointMap):
+    """A joint map that also commands: every driven joint of the manifest has a position servo.
+
+    A joint may be driven directly or through a tendon, as Menagerie's Panda gripper is.
+    """
+
+    def __init__(self, robot: RobotDescription, model: mujoco.MjModel) -> None:
+        super().__init__(robot, model)
+        servos = [self._servo(joint) for joint in robot.driven]
+        self.ctrl = np.array([servo.actuator for servo in servos], dtype=int)
+        self._slope = np.array([servo.slope for servo in servos])
+        self._intercept = np.array([servo.intercept for servo in servos])
+
     def command(self, data: mujoco.MjData, q: ArrayLike) -> None:
         """Sets the servos' targets."""
         data.ctrl[self.ctrl] = self.to_ctrl(q)
@@ -75,17 +93,6 @@ class Binding:
     def from_ctrl(self, ctrl: ArrayLike) -> Vector:
         """The joint positions that controls hold."""
         return np.asarray((np.asarray(ctrl, float) - self._intercept) / self._slope)
-
-    def _joint_id(self, joint: Joint) -> int:
-        name = joint_name(joint)
-        index = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name)
-        if index < 0:
-            present = [self.model.joint(i).name for i in range(self.model.njnt)]
-            raise ConfigError(
-                f"joint '{joint.name}' of '{self.robot.id}' is called '{name}' in simulation, "
-                f"which the model lacks; {choices(name, present, 'joints')}"
-            )
-        return int(index)
 
     def _servo(self, joint: Joint) -> _Servo:
         for actuator in range(self.model.nu):

@@ -46,7 +46,7 @@ def read_chain(model: mujoco.MjModel, extras: UrdfExtras, motors: Motors) -> Cha
     if not roots and not extras.root:
         raise ConfigError("the model has no bodies")
     joints_of = _joints_by_body(model)
-    single = len(roots) == 1 and not extras.root
+    single = len(roots) == 1 and extras.root in (None, model.body(roots[0]).name)
     free = [b for b in range(1, model.nbody) if _kind(model, joints_of[b]) == "free"]
     if free and free != roots[:1]:
         names = ", ".join(model.body(body).name for body in free)

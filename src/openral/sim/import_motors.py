@@ -130,7 +130,7 @@ class Motors:
                 continue
             a, b = int(model.eq_obj1id[tie]), int(model.eq_obj2id[tie])
             offset, slope, *curve = (float(v) for v in model.eq_data[tie, :5])
-            if b < 0 or any(curve) or slope == 0:
+            if b < 0 or any(curve) or slope == 0 or a in mimics or b in mimics:
                 continue
             # MuJoCo says a = offset + slope·b; the joint with the motor leads, else the first.
             if self._direct(b) and not self._direct(a):

@@ -43,7 +43,7 @@ class SavedState:
 
 
 class MujocoRollout:
-    """SimRollout, StateSavable and PhysicsSteppable on MuJoCo; actions are joint positions."""
+    """SimRollout, StateSavable and ServoSteppable on MuJoCo; actions are joint positions."""
 
     action_representation = Representation.JOINT_POSITION
 
@@ -106,6 +106,17 @@ class MujocoRollout:
 
     def step(self, action: ArrayLike) -> Step:
         """One control period under joint position targets."""
+        self.command(action)
+        self.physics_step(self._substeps)
+        return self.end_period()
+
+    @property
+    def steps_per_period(self) -> int:
+        """Physics steps in one control period."""
+        return self._substeps
+
+    def command(self, action: ArrayLike) -> None:
+        """Sets the servos' targets; a wrong width or a NaN is a ConfigError."""
         targets = np.asarray(action, float)
         if targets.shape != (self.action_dim,):
             raise ConfigError(
@@ -116,9 +127,6 @@ class MujocoRollout:
             raise ConfigError(f"action {targets.tolist()} is not finite")
         ctrl = self.binding.to_ctrl(targets)
         self.data.ctrl[self.binding.ctrl] = np.clip(ctrl, self._low, self._high)
-        self.physics_step(self._substeps)
-        self._steps += 1
-        return self._result()
 
     def physics_step(self, count: int) -> None:
         """Advances by exactly `count` physics steps under the present controls."""
@@ -200,7 +208,9 @@ class MujocoRollout:
         """Frees the renderers."""
         self.renderer.close()
 
-    def _result(self) -> Step:
+    def end_period(self) -> Step:
+        """Counts and judges the control period that the last physics steps made up."""
+        self._steps += 1
         mujoco.mj_kinematics(self.model, self.data)
         verdict = self._task.judge(self.data)
         self._held = self._held + 1 if verdict.success else 0

@@ -14,7 +14,9 @@ from scipy.spatial import QhullError
 
 from openral.errors import ManifestError, ModelUnavailable, OpenralError
 from openral.manifest import Kinematics, RobotDescription, collision_pairs, load_robot
-from openral.sim.binding import Binding
+from openral.manifest.kinematics import matrix
+from openral.manifest.link import Box
+from openral.sim.binding import Binding, JointMap
 from openral.sim.capsule_fit import FittedCapsule
 from openral.sim.clearance import SelfClearance, random_positions
 from openral.sim.hull import hull_volume, outside, union_volume
@@ -147,7 +149,8 @@ def _capsules(robot: RobotDescription, report: Report) -> tuple[bool, str]:
             bare.append(link.name)
             continue
         shapes = [FittedCapsule(np.array(c.p0), np.array(c.p1), c.radius) for c in link.capsules]
-        gaps = outside(np.array(link.hull), shapes)
+        corners = [corner for box in link.boxes for corner in _corners(box)]
+        gaps = outside(np.array([*link.hull, *corners]), shapes)
         points, inside = points + len(gaps), inside + int((gaps <= _COVERAGE_TOLERANCE_M).sum())
         try:
             ratios[link.name] = union_volume(shapes) / hull_volume(np.array(link.hull))
@@ -167,6 +170,12 @@ def _capsules(robot: RobotDescription, report: Report) -> tuple[bool, str]:
     if bare:
         detail += f"; without capsules: {', '.join(bare)}"
     return coverage == 1.0 and median <= _VOLUME_RATIO and not bare, detail
+
+
+def _corners(box: Box) -> NDArray[np.float64]:
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1)
+    turn = matrix(box.xyz, box.rpy)
+    return np.asarray((turn[:3, :3] @ (signs * np.array(box.half)[:, None])).T + turn[:3, 3])
 
 
 def _kinematics(robot: RobotDescription, report: Report) -> tuple[bool, str]:
@@ -193,7 +202,7 @@ def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
     """Largest distance between our link frames and the model's, seen from the root."""
     kinematics = Kinematics(robot)
     data = mujoco.MjData(model)
-    binding = Binding(robot, model)
+    joints = JointMap(robot, model)
     bodies = {
         index: mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body_name(robot.link(name)))
         for index, name in enumerate(kinematics.links)
@@ -204,7 +213,7 @@ def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
     anchor, anchor_body = next(iter(present.items()))
     worst = 0.0
     for q, poses in zip(rows, ours, strict=True):
-        binding.place(data, q)
+        joints.place(data, q)
         mujoco.mj_kinematics(model, data)
         theirs = {i: _body_pose(model, data, body) for i, body in present.items()}
         to_ours = poses[anchor] @ np.linalg.inv(_body_pose(model, data, anchor_body))

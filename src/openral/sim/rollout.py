@@ -179,3 +179,21 @@ class Surveyed(Protocol):
     @property
     def object_halves(self) -> Mapping[str, tuple[float, float, float]]:
         """Half the size of each of the task's objects."""
+
+
+@runtime_checkable
+class ServoSteppable(PhysicsSteppable, Protocol):
+    """A rollout whose targets may change within a control period: `step` in its parts.
+
+    `command`, then `physics_step` until `steps_per_period` are done, then `end_period` is one step.
+    """
+
+    @property
+    def steps_per_period(self) -> int:
+        """Physics steps in one control period."""
+
+    def command(self, action: ArrayLike) -> None:
+        """Sets the targets that the next physics steps work towards."""
+
+    def end_period(self) -> Step:
+        """Counts and judges a control period, as `step` does at its end."""

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest import RobotDescription, collision_pairs
-from openral.manifest.base import Transform
+from openral.manifest.base import Transform, Vec3
 from openral.manifest.joint import Drive, Joint, JointType
 from openral.manifest.kinematics import joints_from_root
 from openral.manifest.link import Link
@@ -112,7 +112,7 @@ def _add_joint(robot: RobotDescription, body: mujoco.MjsBody, joint: Joint) -> N
 
 
 def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour: object) -> None:
-    capsules_visible = len(link.hull) < 4
+    capsules_visible = not _has_volume(link.hull)
     for index, capsule in enumerate(link.capsules):
         collides = 0 if link.boxes else 1
         sphere = np.allclose(capsule.p0, capsule.p1, atol=1e-9)
@@ -158,6 +158,14 @@ def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour:
             conaffinity=0,
             mass=0,
         )
+
+
+def _has_volume(points: tuple[Vec3, ...]) -> bool:
+    """Whether points span a body that can be drawn, rather than a flat or tiny one."""
+    if len(points) < 4:
+        return False
+    spread = np.linalg.svd(np.asarray(points) - np.mean(points, axis=0), compute_uv=False)
+    return bool(spread[-1] > 1e-4)
 
 
 def _set_inertia(body: mujoco.MjsBody, link: Link) -> None:

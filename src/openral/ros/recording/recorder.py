@@ -1,0 +1,89 @@
+"""Records topics of a live graph, those that appear later included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from openral.errors import UnknownType
+from openral.ros.graph import Graph, TopicEntry
+from openral.ros.recording.background import BackgroundWriter
+from openral.ros.types import type_name
+
+if TYPE_CHECKING:
+    from openral.ros.node import Node
+    from openral.ros.subscription import Subscription
+
+# Long enough for a burst that arrives while Python is busy elsewhere.
+_DEPTH = 1000
+
+
+class Recorder:
+    """Subscribes through a node to what it is asked for and hands the bytes to a writer.
+
+    Call `look` now and then (a timer will do): it finds new topics, and subscribes anew where a
+    publisher has come whose promises are weaker. `topics` None means all but hidden ones.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        writer: BackgroundWriter,
+        topics: Collection[str] | None = None,
+        exclude: str | None = None,
+        now: Callable[[], int] | None = None,
+    ) -> None:
+        self.subscriptions: dict[str, Subscription] = {}
+        self.skipped: dict[str, str] = {}
+        """Topics that cannot be recorded, and why."""
+        self._node, self._writer = node, writer
+        self._topics = None if topics is None else {node.resolve(topic) for topic in topics}
+        self._exclude = re.compile(exclude) if exclude else None
+        self._now = now or node.now
+        self._graph = Graph(node.context)
+
+    @property
+    def missing(self) -> list[str]:
+        """Topics that were asked for by name and have not appeared."""
+        return sorted((self._topics or set()) - self.subscriptions.keys() - self.skipped.keys())
+
+    def look(self) -> None:
+        """Subscribes to what has appeared since the last look."""
+        for entry in self._graph.topics():
+            if entry.publishers and self._wanted(entry.name):
+                self._subscribe(entry)
+
+    def close(self) -> None:
+        """Ends all subscriptions."""
+        for subscription in self.subscriptions.values():
+            self._node.destroy_subscription(subscription)
+        self._graph.close()
+
+    def _wanted(self, topic: str) -> bool:
+        if topic in self.skipped or (self._exclude and self._exclude.search(topic)):
+            return False
+        return "/_" not in topic if self._topics is None else topic in self._topics
+
+    def _subscribe(self, entry: TopicEntry) -> None:
+        try:
+            kind = type_name(entry.publishers[0].type_name)
+        except UnknownType as error:
+            self.skipped[entry.name] = str(error)
+            self._node.log.warning("topic cannot be recorded", topic=entry.name, reason=str(error))
+            return
+        qos = entry.common_qos(_DEPTH)
+        known = self.subscriptions.get(entry.name)
+        if known is not None:
+            if known.qos == qos:
+                return
+            self._node.destroy_subscription(known)
+        self._writer.add_topic(entry.name, kind, entry.publishers[0].qos)
+
+        def write(data: bytes, topic: str = entry.name) -> None:
+            now = self._now()
+            self._writer.write(topic, kind, data, now, now)
+
+        self.subscriptions[entry.name] = self._node.create_subscription(
+            kind, entry.name, write, qos, raw=True
+        )

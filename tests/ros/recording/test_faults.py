@@ -1,0 +1,121 @@
+"""Recordings survive what happens to processes and disks."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rosbags.highlevel import AnyReader
+
+from openral.ros.recording import Recording
+
+FULL = """
+import resource, sys
+from openral.errors import RecordingError
+from openral.ros import msg
+from openral.ros.recording import BackgroundWriter, RecordingWriter
+from openral.ros.types import encode
+import numpy as np
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+data = encode(msg.Image(data=np.random.default_rng(0).integers(0, 255, 300_000, np.uint8)))
+writer = RecordingWriter(sys.argv[1], "none")
+sink = BackgroundWriter(writer) if sys.argv[3] == "background" else writer
+try:
+    for i in range(200):
+        sink.write("/image", "sensor_msgs/msg/Image", data, i, i)
+    sink.close()
+except RecordingError as first:
+    try:
+        sink.close()
+    except RecordingError as again:
+        assert again is first
+    print(writer.count, first)
+"""
+
+LOOP = """
+import itertools, sys, time
+from openral.ros import msg
+from openral.ros.recording import BackgroundWriter, RecordingWriter
+from openral.ros.types import encode
+data = encode(msg.String(data="hello"))
+with BackgroundWriter(RecordingWriter(sys.argv[1], "none")) as writer:
+    for i in itertools.count():
+        writer.write("/chatter", "std_msgs/msg/String", data, i, i)
+        time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("how", ["direct", "background"])
+def test_a_full_disk_ends_the_recording_and_leaves_it_complete(tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "bag"
+    command = [sys.executable, "-c", FULL, str(folder), "8000000", how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    count, _, complaint = done.stdout.partition(" ")
+    assert 5 < int(count) < 30
+    assert f"stopped after {count} messages: File too large" in complaint
+    assert len(list(Recording(folder))) == int(count)
+    with AnyReader([folder]) as reader:
+        assert reader.message_count == int(count)
+    assert (folder / "bag_0.mcap").stat().st_size < 8_000_000
+
+
+def test_a_full_file_system_too(tmp_path: Path) -> None:
+    inside = FULL.replace("resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))", "") + (
+        "\nfrom openral.ros.recording import Recording"
+        "\nprint('read', len(list(Recording(sys.argv[1]))))"
+    )
+    script = 'mount -t tmpfs -o size=9m tmpfs "$0" || exit 77; exec "$@"'
+    program = [sys.executable, "-c", inside, str(tmp_path / "bag"), "0", "background"]
+    command = ["unshare", "-m", "sh", "-c", script, str(tmp_path), *program]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    except FileNotFoundError:
+        pytest.skip("no unshare on this system")
+    if done.returncode in (1, 77) and "Error" not in done.stderr:
+        pytest.skip(f"may not mount a file system here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    first, last = done.stdout.splitlines()
+    count = first.split()[0]
+    assert "No space left on device" in first and last == f"read {count}" and int(count) > 5
+
+
+def test_a_disk_without_room_for_anything_is_refused_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL, str(tmp_path / "bag"), "100000", "direct"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1 and "RecordingError: cannot begin" in done.stderr
+
+
+def start_loop(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", LOOP, str(folder)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    file = folder / "bag_0.mcap"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if file.exists() and b"/chatter" in file.read_bytes():
+            return process
+        time.sleep(0.1)
+    process.kill()
+    raise AssertionError("nothing was recorded")
+
+
+def test_an_interrupt_leaves_a_complete_recording(tmp_path: Path) -> None:
+    process = start_loop(tmp_path / "bag")
+    process.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in process.communicate(timeout=60)[1]
+    times = [record.log_time for record in Recording(tmp_path / "bag")]
+    assert len(times) > 100 and times == list(range(len(times)))
+    with AnyReader([tmp_path / "bag"]) as reader:
+        assert reader.message_count == len(times)
+
+
+def test_a_kill_leaves_what_was_flushed(tmp_path: Path) -> None:
+    process = start_loop(tmp_path / "bag")
+    process.kill()
+    process.communicate(timeout=60)
+    times = [record.log_time for record in Recording(tmp_path / "bag")]
+    assert len(times) > 10 and times == list(range(len(times)))
