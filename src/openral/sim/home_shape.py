@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from openral.manifest import Kinematics, RobotDescription
 from openral.manifest.kinematics import matrix
@@ -16,7 +13,7 @@ _ALONG = np.linspace(0, 1, 5)
 
 
 class HomeShape:
-    """Spheres along every capsule; the corners of boxes where a link has any."""
+    """Spheres along every capsule: what the safety kernel keeps clear."""
 
     def __init__(self, robot: RobotDescription) -> None:
         kinematics = Kinematics(robot)
@@ -44,13 +41,6 @@ class HomeShape:
 
 
 def _spheres(link: Link) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if link.boxes:
-        signs = np.array(list(product((-1, 1), repeat=3)))
-        corners = [
-            signs * box.half @ Rotation.from_euler("xyz", box.rpy).as_matrix().T + box.xyz
-            for box in link.boxes
-        ]
-        return np.concatenate(corners), np.zeros(8 * len(corners))
     points = [
         np.asarray(c.p0) + t * (np.asarray(c.p1) - np.asarray(c.p0))
         for c in link.capsules

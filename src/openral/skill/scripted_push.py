@@ -12,7 +12,7 @@ from openral.sim.reach import survey
 from openral.sim.rollout import Observation
 from openral.skill.arm import Arm
 from openral.skill.path_check import PathCheck
-from openral.skill.pusher import Pusher
+from openral.skill.pusher import Pace, Pusher
 from openral.skill.skill import Rows, SkillContext
 from openral.skill.tool_shape import ToolShape, closed_position
 
@@ -23,7 +23,9 @@ _WAIT_ROWS = 10  # after a look that led to no plan
 _CORNER = 1.42  # a cube's corner is this much farther than its side
 _ROOM_M = 0.01
 _LIFT_M = 0.006  # over the cube, besides the gap
-_GAP_M = 0.004  # above the kernel's own margin
+_GAP_STEP_M = 0.003
+_MAX_GAP_M = 0.08
+_PROBE_M = 0.02
 
 
 class PushParameters(Model):
@@ -75,7 +77,11 @@ class ScriptedPush:
         if self._pusher is None:
             self._pusher = self._begin(cube, observation)
         rows = self._next(self._pusher, cube, goal)
-        if rows is None or not self._check.clear(self._row, rows):
+        if rows is not None and not self._check.clear(self._row, rows):
+            self._pusher.gap += _GAP_STEP_M  # a little higher, where the hand is a little freer
+            rows = None
+        if rows is None:
+            self._pushing = False
             rows = np.tile(self._row, (_WAIT_ROWS, 1))
         self._row = rows[-1].copy()
         return rows
@@ -168,17 +174,36 @@ class ScriptedPush:
         root = context.root_pose
         lies = root[:3, :3] @ observation.objects["cube"][:3] + root[:3, 3]
         table = float(lies[2]) - context.object_halves["cube"][2]
-        limits = np.array([j.limits.velocity for j in robot.driven if j.limits is not None])
-        scale = min(1.0, survey(robot, effector.name).span)
-        dt = 1 / context.rate_hz
-        return Pusher(
+        pusher = Pusher(
             Arm(robot, effector, root),
             ToolShape(robot, effector),
             table,
-            robot.safety.margin_m + _GAP_M,
-            self._parameters.speed_m_s * scale * dt,
-            _JOINT_SPEED * limits * dt,
+            robot.safety.margin_m,
+            self._pace(effector),
         )
+        self._keep_off(pusher, cube)
+        return pusher
+
+    def _pace(self, effector: EndEffector) -> Pace:
+        robot, dt = self._context.robot, 1 / self._context.rate_hz
+        limits = np.array([j.limits.velocity for j in robot.driven if j.limits is not None])
+        scale = min(1.0, survey(robot, effector.name).span)
+        return Pace(
+            _JOINT_SPEED * limits * dt,
+            min(self._parameters.speed_m_s * scale, _JOINT_SPEED * robot.safety.ee_speed_m_s) * dt,
+            _JOINT_SPEED * robot.safety.ee_angular_rad_s * dt,
+        )
+
+    def _keep_off(self, pusher: Pusher, cube: Vector) -> None:
+        """Finds the least gap to the table at which the kernel lets the hand move along it."""
+        assert self._row is not None
+        while pusher.gap < _MAX_GAP_M:
+            at = pusher.over(cube, 0.0, pusher.rested(self._row))
+            rows = None if at is None else pusher.line(at, cube + _PROBE_M, 0.0)
+            if at is not None and rows is not None and self._check.clear(at, rows):
+                break
+            pusher.gap += _GAP_STEP_M
+        pusher.gap += _GAP_STEP_M
 
     def _nearest(self, cube: Vector) -> EndEffector:
         """The arm whose shoulder is nearest to the cube."""
