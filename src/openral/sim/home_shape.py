@@ -15,12 +15,16 @@ _ALONG = np.linspace(0, 1, 5)
 class HomeShape:
     """Spheres along every capsule: what the safety kernel keeps clear."""
 
-    def __init__(self, robot: RobotDescription) -> None:
+    def __init__(self, robot: RobotDescription, carried_by: str | None = None) -> None:
+        """Of the whole robot, or of a link and all that it carries."""
+        chosen = set(_carried(robot, carried_by or robot.root))
         kinematics = Kinematics(robot)
         base = matrix(robot.sim.base_pose.xyz, robot.sim.base_pose.rpy)
         poses = base @ kinematics.poses(robot.home_position)
         centres, radii = [np.zeros((0, 3))], [np.zeros(0)]
         for name, pose in zip(kinematics.links, poses, strict=True):
+            if name not in chosen:
+                continue
             points, sizes = _spheres(robot.link(name))
             if len(points):
                 centres.append(points @ pose[:3, :3].T + pose[:3, 3])
@@ -38,6 +42,13 @@ class HomeShape:
         """How low the robot hangs in front of a line."""
         ahead = forward * self.centres[:, 0] + self.radii > beyond
         return float((self.centres[ahead, 2] - self.radii[ahead]).min(initial=np.inf))
+
+
+def _carried(robot: RobotDescription, link: str) -> list[str]:
+    found = [link]
+    for name in found:
+        found.extend(joint.child for joint in robot.joints if joint.parent == name)
+    return found
 
 
 def _spheres(link: Link) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -95,8 +95,10 @@ def survey(robot: RobotDescription, arm: str | None = None) -> Reach:
     standing = bool(robot.base_joints) or robot.sim.base_pose.xyz[2] > _FLOOR_STANDING_M
     surface = 0.0
     if standing:
-        hanging = HomeShape(robot).lowest(float(forward * shoulder[0]) + 0.3 * length, forward)
+        shape = HomeShape(robot, joints[0].child)
+        hanging = shape.lowest(float(forward * shoulder[0]) + 0.3 * length, forward)
         surface = min(float(shoulder[2]) - _DROP * length, hanging - _HOME_GAP_M)
+        surface = max(surface, float(shoulder[2]) - 0.7 * length)
     level = np.abs(points[:, 2] + shoulder[2] - surface) < 0.15 * length
     ahead_of = np.abs(points[:, 1]) < forward * points[:, 0]
     useful = level & down & ahead_of

@@ -55,8 +55,13 @@ class Pusher:
             z += off
         return q
 
-    def line(self, q: Vector, xy: Vector, height: float) -> Vector | None:
-        """Rows of a straight line of the tool from where it is at q; None if it leads nowhere."""
+    def line(
+        self, q: Vector, xy: Vector, height: float, travel: float | None = None
+    ) -> Vector | None:
+        """Rows of a straight line of the tool from where it is at q; None if it leads nowhere.
+
+        `travel` is how far one row may go, where that is less than the pace.
+        """
         tool = self.arm.tool(q)
         start = np.array([*tool[:2, 3], self.shape.lowest(tool) - self.table - self.gap])
         end = np.array([*xy, height])
@@ -68,10 +73,10 @@ class Pusher:
             if found is None:
                 return None
             path.append(found)
-        return self.timed(np.array(path))
+        return self.timed(np.array(path), travel)
 
     def swing(self, q: Vector, xy: Vector, height: float) -> Vector | None:
-        """Rows of a straight line in joint space to a fresh solution, where a line leads nowhere."""
+        """Rows of a straight line in joint space to a fresh solution, where no line leads."""
         found = self.over(xy, height, self.rested(q))
         return None if found is None else self.timed(np.array([q, found]))
 
@@ -81,14 +86,15 @@ class Pusher:
         out[self.arm.columns] = self.arm.rest
         return out
 
-    def timed(self, path: Vector) -> Vector:
+    def timed(self, path: Vector, travel: float | None = None) -> Vector:
         """Rows along a path, no faster than the joints and the tool may go."""
         tools = self.arm.tool(path)
         joints = np.max(np.abs(np.diff(path, axis=0)) / self._pace.joints, axis=1)
-        travel = np.linalg.norm(np.diff(tools[:, :3, 3], axis=0), axis=1) / self._pace.travel
+        most = min(self._pace.travel, travel or np.inf)
+        moved = np.linalg.norm(np.diff(tools[:, :3, 3], axis=0), axis=1) / most
         turned = np.einsum("nji,njk->nik", tools[:-1, :3, :3], tools[1:, :3, :3])
         turn = Rotation.from_matrix(turned).magnitude() / self._pace.turn
-        counts = np.maximum(np.maximum(joints, travel), np.maximum(turn, 1e-9))
+        counts = np.maximum(np.maximum(joints, moved), np.maximum(turn, 1e-9))
         # Rows are spread evenly over the whole path, so that the speed does not jump between rows.
         marks = np.concatenate([[0.0], np.cumsum(counts)])
         total = float(marks[-1])

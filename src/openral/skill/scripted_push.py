@@ -22,6 +22,7 @@ _JOINT_SPEED = 0.5  # of each joint's limit
 _WAIT_ROWS = 10  # after a look that led to no plan
 _CORNER = 1.42  # a cube's corner is this much farther than its side
 _ROOM_M = 0.01
+_SIDE = 1.6  # what is above so many half edges does not push
 _LIFT_M = 0.006  # over the cube, besides the gap
 _GAP_STEP_M = 0.003
 _MAX_GAP_M = 0.08
@@ -59,6 +60,7 @@ class ScriptedPush:
         self._check = PathCheck(context)
         self._pusher: Pusher | None = None
         self._row: Rows | None = None
+        self._seen = np.zeros(0)
         self._pushing = False
 
     def reset(self, seed: int) -> None:
@@ -76,6 +78,7 @@ class ScriptedPush:
             self._row = observation.joint_positions.copy()
         if self._pusher is None:
             self._pusher = self._begin(cube, observation)
+        self._seen = observation.joint_positions
         rows = self._next(self._pusher, cube, goal)
         if rows is not None and not self._check.clear(self._row, rows):
             self._pusher.gap += _GAP_STEP_M  # a little higher, where the hand is a little freer
@@ -94,7 +97,7 @@ class ScriptedPush:
             return self._leave(pusher)
         towards = (goal - cube) / distance
         if self._pushing:
-            return self._stroke(pusher, tool, cube, goal, towards)
+            return self._stroke(pusher, cube, goal, towards)
         return self._approach(pusher, tool, cube, towards)
 
     def _approach(self, pusher: Pusher, tool: Vector, cube: Vector, towards: Vector) -> Rows | None:
@@ -129,29 +132,29 @@ class ScriptedPush:
             if found is None:
                 return None
             q, tool = found, pusher.arm.tool(found)
-            off = wanted - pusher.shape.contact(tool, towards, pusher.table + 2 * self._half)
+            off = wanted - pusher.shape.contact(tool, towards, pusher.table + _SIDE * self._half)
             point = tool[:2, 3] + off
             if np.linalg.norm(off) < 2e-3:
                 break
         return np.asarray(point)
 
-    def _stroke(
-        self, pusher: Pusher, tool: Vector, cube: Vector, goal: Vector, towards: Vector
-    ) -> Rows | None:
+    def _stroke(self, pusher: Pusher, cube: Vector, goal: Vector, towards: Vector) -> Rows | None:
         """A short push through the cube's middle; a retreat when the hand is off to one side."""
         assert self._row is not None
         half = self._half
         aside = np.array([-towards[1], towards[0]])
-        offset = pusher.shape.contact(tool, towards, pusher.table + 2 * half) - cube
+        hand = pusher.arm.tool(self._seen)
+        offset = pusher.shape.contact(hand, towards, pusher.table + _SIDE * half) - cube
         lateral, behind = float(offset @ aside), -float(offset @ towards)
         if behind < 0.4 * half or abs(lateral) > 0.8 * half:
             return self._leave(pusher)
         left = float(np.linalg.norm(goal - cube))
         dt = 1 / self._context.rate_hz
-        most = self._parameters.push_m_s * dt * self._parameters.rows
-        length = min(most, max(0.0, behind - half) + left)
-        target = tool[:2, 3] + length * towards - np.clip(lateral, -length, length) * aside
-        rows = pusher.line(self._row, target, 0.0)
+        step = self._parameters.push_m_s * dt
+        length = min(step * self._parameters.rows, max(0.0, behind - half) + left)
+        start = pusher.arm.tool(self._row)[:2, 3]
+        target = start + length * towards - np.clip(lateral, -length, length) * aside
+        rows = pusher.line(self._row, target, 0.0, step)
         return self._leave(pusher) if rows is None else rows
 
     def _leave(self, pusher: Pusher) -> Rows | None:

@@ -81,7 +81,9 @@ class Layout:
         self.mount_height = 0.0 if standing else self.top
         self.spawn = options.spawn_half_m or (0.11 * span, 0.18 * span)
         self.separation = options.separation_m or 0.18 * span
-        self.cube = options.cube_half_m or float(np.clip(0.04 * span, 0.0225, 0.04))
+        # Fingers reach down beside a cube; a blunt hand needs a taller one.
+        share = 0.032 if self.reach.effector.gripper else 0.04
+        self.cube = options.cube_half_m or float(np.clip(share * span, 0.0225, 0.04))
         self.goal = 2 * self.cube
         self.table = (self.spawn[0] + 0.22 * span, self.spawn[1] + 0.35 * span)
         x = float(self.reach.shoulder[0]) + forward * (options.distance_m or self.reach.distance)
