@@ -34,7 +34,7 @@ class PathCheck:
         if self._base_columns:
             x, y, yaw = (float(start[column]) for column in self._base_columns)
             self._kernel.set_base((x, y, yaw), self._now)
-        to_base = np.linalg.inv(self._base(start))
+        to_base = np.asarray(np.linalg.inv(self._base(start)), float)
         self._kernel.set_world([_in_base(box, to_base) for box in self._boxes], self._now)
         verdict = self._kernel.validate(_chunk(rows, 1 / self._rate_hz), self._now)
         self.refusal = "" if verdict.accepted else str(verdict)
