@@ -190,3 +190,13 @@ def test_byte_arrays_of_bools_hold_only_true_and_false() -> None:
     value = decode("rcl_interfaces/msg/ParameterValue", bytes(wire))
     assert value.bool_array_value.tolist() == [True] * 4
     assert value.bool_array_value.view(np.uint8).tolist() == [1] * 4
+
+
+def test_a_string_needs_its_final_zero() -> None:
+    with pytest.raises(CorruptMessage, match="data is a string without its final zero"):
+        decode("std_msgs/msg/String", b"\0\1\0\0\3\0\0\0abc\0")
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(CorruptMessage, match="utf-8"):
+        decode("std_msgs/msg/String", b"\0\1\0\0\2\0\0\0\xff\0\0\0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ def test_a_late_joiner_gets_the_latched_message(graph: Any, until: Any, apart: b
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_reliable_subscription_does_not_hear_best_effort(
-    graph: Any, until: Any, apart: bool
+    graph: Any, until: Any, apart: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     strict: list[Any] = []
     lenient: list[Any] = []
@@ -98,6 +99,35 @@ def test_a_reliable_subscription_does_not_hear_best_effort(
     until(lambda: lenient)
     assert publisher.subscriber_count == 1
     assert not strict
+    logged = ""
+
+    def told() -> bool:
+        nonlocal logged
+        logged += capfd.readouterr().err
+        return "a publisher offers less than this subscription asks for" in logged
+
+    until(told)
+    assert "reliability" in logged and "/chat" in logged
+
+
+def test_a_blocked_executor_keeps_only_the_newest(graph: Any, until: Any) -> None:
+    got: list[str] = []
+    blocked, release = threading.Event(), threading.Event()
+
+    def hear(message: Any) -> None:
+        blocked.set()
+        release.wait(20.0)
+        got.append(message.data)
+
+    graph.node("slow").create_subscription(STRING, "/chat", hear, SENSOR)
+    publisher = graph.node("talker").create_publisher(STRING, "/chat", SENSOR)
+    publisher.publish(text("first"))
+    assert blocked.wait(20.0)
+    for number in range(100):
+        publisher.publish(text(str(number)))
+    release.set()
+    until(lambda: got[-1:] == ["99"])
+    assert got == ["first", "95", "96", "97", "98", "99"]
 
 
 def test_raw_subscriptions_get_the_same_bytes_from_near_and_far(graph: Any, until: Any) -> None:

@@ -179,6 +179,22 @@ def test_a_server_that_dies_in_a_call_is_named_at_the_client(
         client.call(client.request_class(), 0.1)
 
 
+def test_another_server_does_not_hide_that_the_one_asked_has_died(
+    graph: Any, peer: Any, until: Any
+) -> None:
+    client = graph.node("caller").create_client("std_srvs/srv/Trigger", "/peer/never")
+    assert client.wait_for_service(LONG_S)
+    future = client.call_async(client.request_class())
+    graph.node("substitute", apart=True).create_service(
+        "std_srvs/srv/Trigger", "/peer/never", lambda request, response: response
+    )
+    until(lambda: client._reader.matched() == 2)
+    peer.kill()
+    with pytest.raises(ServerGone, match="'/peer/never' went away"):
+        future.result(LONG_S)
+    assert client.call(client.request_class(), LONG_S)
+
+
 def test_a_server_that_does_not_answer_is_a_timeout(graph: Any, peer: Any) -> None:
     client = graph.node("caller").create_client("std_srvs/srv/Trigger", "/peer/never")
     assert client.wait_for_service(LONG_S)

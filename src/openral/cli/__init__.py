@@ -19,6 +19,7 @@ COMMANDS = {
     "service": ("openral.cli.service", "List and call services."),
     "param": ("openral.cli.param", "Read and change parameters of nodes."),
     "lifecycle": ("openral.cli.lifecycle", "Read and change the state of managed nodes."),
+    "record": ("openral.cli.record", "Record topics to MCAP in rosbag2's layout."),
     "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openral.cli.bag_topics import BagOption, messages_of, rate_of, topics_of
 from openral.cli.graph_session import (
     DomainOption,
     JsonOption,
@@ -21,8 +22,7 @@ from openral.cli.graph_session import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openral.ros.graph import TopicEntry
-    from openral.ros.qos import QoS
+    from openral.ros.rate_meter import RateReport
 
 app = typer.Typer(no_args_is_help=True, help="Topics of the graph.")
 
@@ -33,17 +33,21 @@ _SHOWN_ITEMS = 16
 @app.command("list")
 def list_topics(
     types: Annotated[bool, typer.Option("--types", "-t", help="Show types.")] = False,
+    bag: BagOption = None,
     as_json: JsonOption = False,
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """List the topics of the graph.
+    """List the topics of the graph or of a recording.
 
     Example: openral topic list -t
     """
-    with graph_session(domain, network) as session:
-        session.graph.settle()
-        found = {t.name: ", ".join(sorted(t.types)) for t in session.graph.topics()}
+    if bag is not None:
+        found = topics_of(bag)
+    else:
+        with graph_session(domain, network) as session:
+            session.graph.settle()
+            found = {t.name: ", ".join(sorted(t.types)) for t in session.graph.topics()}
     if as_json:
         show(found, True)
         return
@@ -82,6 +86,7 @@ def echo(
     once: Annotated[bool, typer.Option("--once", help="End after one.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Show long arrays entirely.")] = False,
     timeout: Annotated[float, typer.Option(help="End after so many seconds; 0: never.")] = 0.0,
+    bag: BagOption = None,
     as_json: JsonOption = False,
     wait: WaitOption = 5.0,
     domain: DomainOption = None,
@@ -100,6 +105,14 @@ def echo(
         if not as_json:
             typer.echo("---")
 
+    if bag is not None:
+        shown = 0
+        for record in messages_of(bag, topic, limit):
+            print_message(record.message)
+            shown += 1
+        if not shown:
+            raise typer.Exit(1)
+        return
     with graph_session(domain, network) as session:
         heard = _listen(session, topic, wait, print_message, limit=limit, seconds=timeout)
         if not heard:
@@ -111,6 +124,7 @@ def hz(
     topic: TopicArgument,
     seconds: Annotated[float, typer.Option(help="End after so many; 0: until Ctrl-C.")] = 0.0,
     window: Annotated[int, typer.Option(help="Messages to average over.")] = 10000,
+    bag: BagOption = None,
     as_json: JsonOption = False,
     wait: WaitOption = 5.0,
     domain: DomainOption = None,
@@ -127,11 +141,15 @@ def hz(
     def report() -> None:
         measured = meter.report()
         if measured is not None and not as_json:
-            typer.echo(
-                f"{measured.hz:.2f} Hz  min {measured.min_s:.4f} s  max {measured.max_s:.4f} s  "
-                f"std {measured.std_s:.5f} s  over {measured.count}"
-            )
+            _show_rate(topic, measured, False)
 
+    if bag is not None:
+        recorded = rate_of(bag, topic, window)
+        if recorded is None:
+            typer.echo(f"fewer than two messages recorded on '{topic}'", err=True)
+            raise typer.Exit(1)
+        _show_rate(topic, recorded, as_json)
+        return
     with graph_session(domain, network) as session:
         _listen(
             session,
@@ -146,7 +164,17 @@ def hz(
         if measured is None:
             raise NotThere(f"fewer than two messages heard on '{topic}'")
     if as_json:
+        _show_rate(topic, measured, True)
+
+
+def _show_rate(topic: str, measured: RateReport, as_json: bool) -> None:
+    if as_json:
         show({"topic": topic, **measured.__dict__}, True)
+        return
+    typer.echo(
+        f"{measured.hz:.2f} Hz  min {measured.min_s:.4f} s  max {measured.max_s:.4f} s  "
+        f"std {measured.std_s:.5f} s  over {measured.count}"
+    )
 
 
 @app.command()
@@ -230,7 +258,7 @@ def _listen(
             executor.stop()
 
     kind = sorted(entry.types)[0]
-    session.node.create_subscription(kind, entry.name, on_message, _matching(entry), raw=raw)
+    session.node.create_subscription(kind, entry.name, on_message, entry.common_qos(1000), raw=raw)
     if seconds:
         session.node.create_timer(seconds, executor.stop)
     if every_second is not None:
@@ -238,14 +266,3 @@ def _listen(
     executor.spin()
     executor.shutdown()
     return count
-
-
-def _matching(entry: TopicEntry) -> QoS:
-    from openral.ros.qos import QoS
-
-    offers = [publisher.qos for publisher in entry.publishers]
-    return QoS(
-        reliable=all(offer.reliable for offer in offers),
-        latched=all(offer.latched for offer in offers),
-        depth=1000,
-    )

@@ -40,7 +40,9 @@ class Client:
         self.faults = Faults(node.log, name)
         self._id = secrets.token_bytes(8)
         self._sequence = itertools.count(1)
-        self._pending: dict[int, Future[Any]] = {}
+        self._pending: dict[int, tuple[Future[Any], frozenset[int]]] = {}
+        self._servers: frozenset[int] = frozenset()
+        """Those known at the last look."""
         self._lock = threading.Lock()
         specs = service_wire.service_specs(node.context, name, type_name, "clientid")
         self._reader = node.context.transport.reader(specs.reply)
@@ -72,14 +74,15 @@ class Client:
             return future
         number = next(self._sequence)
         with self._lock:
-            self._pending[number] = future
+            self._pending[number] = (future, self._reader.sources())
         header = self._id + struct.pack("<q", number)
         try:
             self._writer.write(types.encode(request, header))
         except BaseException:
             self._take(number)
             raise
-        self._fail_if_gone()
+        if not self.service_is_ready():
+            self._fail_if_gone()
         return future
 
     def call(self, request: Message, timeout_s: float = 5.0) -> Any:
@@ -100,11 +103,11 @@ class Client:
 
     def _take(self, number: int) -> Future[Any] | None:
         with self._lock:
-            return self._pending.pop(number, None)
+            return self._pending.pop(number, (None, frozenset()))[0]
 
     def _forget(self, future: Future[Any]) -> None:
         with self._lock:
-            self._pending = {n: f for n, f in self._pending.items() if f is not future}
+            self._pending = {n: c for n, c in self._pending.items() if c[0] is not future}
 
     def _on_data(self) -> None:
         for sample in self._reader.take():
@@ -125,10 +128,15 @@ class Client:
         self._fail_if_gone()
 
     def _fail_if_gone(self) -> None:
-        if self.service_is_ready() or not self._pending:
+        """A call fails when all the servers that could have answered it are gone."""
+        there = self._reader.sources() if self._writer.matched() else frozenset()
+        if there == self._servers:
             return
         with self._lock:
-            lost, self._pending = self._pending, {}
+            self._servers = there
+            lost = {n: future for n, (future, asked) in self._pending.items() if not asked & there}
+            for number in lost:
+                del self._pending[number]
         for future in lost.values():
             if future.set_running_or_notify_cancel():
                 future.set_exception(

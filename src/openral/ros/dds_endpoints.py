@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cyclonedds._clayer import ddspy_take, ddspy_write
 from cyclonedds.core import InstanceState, SampleState, ViewState
-from cyclonedds.internal import DDS
+from cyclonedds.internal import DDS, dds_c_t
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
@@ -23,6 +23,8 @@ _PREFIX = 12
 
 _matched_readers = DDS._dll_handle.dds_get_matched_subscriptions
 _matched_writers = DDS._dll_handle.dds_get_matched_publications
+_incompatible = DDS._dll_handle.dds_get_requested_incompatible_qos_status
+_POLICIES = {2: "durability", 11: "reliability"}
 for _function in (_matched_readers, _matched_writers):
     _function.argtypes = [ctypes.c_int32, ctypes.c_void_p, ctypes.c_size_t]
     _function.restype = ctypes.c_int32
@@ -92,6 +94,17 @@ class DdsReader:
     def matched(self) -> int:
         """See `transport.Reader`."""
         return max(0, int(_matched_writers(self._ref, None, 0)))
+
+    def sources(self) -> frozenset[int]:
+        """See `transport.Reader`."""
+        return frozenset(self.entity.get_matched_publications())
+
+    def incompatible(self) -> str:
+        """See `transport.Reader`."""
+        status = dds_c_t.requested_incompatible_qos_status()
+        if _incompatible(self._ref, ctypes.byref(status)) != 0 or not status.total_count:
+            return ""
+        return _POLICIES.get(status.last_policy_id, f"policy {status.last_policy_id}")
 
     def peer(self, source: int) -> RemoteEndpoint | None:
         """See `transport.Reader`."""

@@ -12,6 +12,7 @@ from cyclonedds.core import DDSStatus, GuardCondition, ReadCondition, WaitSet
 from cyclonedds.domain import DomainParticipant
 from cyclonedds.internal import DDS
 
+from openral.errors import TransportError
 from openral.ros.dds_domain import delete
 from openral.ros.dds_endpoints import ANY_STATE, DdsReader
 from openral.ros.transport import Reader
@@ -78,8 +79,10 @@ class DdsPoller:
     def wait(self, timeout_s: float) -> list[Callable[[], None]]:
         """See `transport.Poller`."""
         count = _wait(self._waitset._ref, self._address, _MAX_READY, max(0, int(timeout_s * 1e9)))
+        if count < 0:
+            raise TransportError("the graph was left while waiting for it")
         due = []
-        for token in self._found[: min(count, _MAX_READY)] if count > 0 else ():
+        for token in self._found[: min(count, _MAX_READY)]:
             if token == _WAKE:
                 self._guard.take()
             elif ready := self._ready.get(token):

@@ -19,22 +19,35 @@ _INFO_WORD, _MAP_WORD = 3, 5
 """Where the two size fields lie, in 8-byte words after the Python class in the C sertype."""
 
 
-@cache
-def _template() -> Any:
-    """One real type; its description is lent to all others and then withheld from the wire."""
-    cls: Any = make_idl_struct("Bytes", "openral.Bytes", {"d": uint8})
-    cls.__idl__.populate()
-    cls.__idl__.fill_type_data()
-    return cls
+# What Cyclone derives, slowly, for a struct of one uint8; valid for every topic, as it is withheld.
+_INFORMATION = bytes.fromhex(
+    "6000000001100040280000002400000014000000f1c16aa5dc45e2e2dfa624e7f2b9a800270000000000000004000000"
+    "0000000002100040280000002400000014000000f2ce03e7507391b46a4e585a95a40b00400000000000000004000000"
+    "00000000"
+)
+_MAPPING = bytes.fromhex(
+    "3b00000001000000f1c16aa5dc45e2e2dfa624e7f2b9a80023000000f1510100010000000000000013000000010000000b"
+    "0000000000000001000d8277e091005400000001000000f2ce03e7507391b46a4e585a95a40b003c000000f25101001700"
+    "0000000000000f0000006f70656e72616c3a3a4279746573000018000000010000001000000000000000010"
+    "00d0002000000640000002200000001000000f2ce03e7507391b46a4e585a95a40bf1c16aa5dc45e2e2dfa624e7f2b9a8"
+)
 
 
 def opaque_type(type_name: str) -> Any:
     """A fresh class for a topic: each topic needs its own, as the C layer compares them."""
     cls: Any = make_idl_struct("Bytes", type_name.replace("::", "."), {"d": uint8})
     cls.__idl__.populate()
-    cls.__idl__._xt_data = _template().__idl__._xt_data
-    cls.__idl__._xt_bytedata = _template().__idl__._xt_bytedata
+    if _is_known_version():
+        cls.__idl__._xt_data = (True, True)
+        cls.__idl__._xt_bytedata = (_INFORMATION, _MAPPING)
+    else:
+        cls.__idl__.fill_type_data()
     return cls
+
+
+@cache
+def _is_known_version() -> bool:
+    return version("cyclonedds") == KNOWN_VERSION
 
 
 def withhold_type_information(topic: Topic[Any]) -> bool:
@@ -44,7 +57,7 @@ def withhold_type_information(topic: Topic[Any]) -> bool:
     if the library is the known one and the fields hold exactly what they must.
     """
     info, mapping = (len(blob) for blob in topic.data_type.__idl__._xt_bytedata)
-    fields = _size_fields(topic) if version("cyclonedds") == KNOWN_VERSION else None
+    fields = _size_fields(topic) if _is_known_version() else None
     if fields is None or (fields[0].value, fields[1].value) != (info, mapping):
         _warn_once()
         return False

@@ -51,6 +51,15 @@ class TopicEntry:
     publishers: list[Endpoint] = field(default_factory=list)
     subscriptions: list[Endpoint] = field(default_factory=list)
 
+    def common_qos(self, depth: int) -> QoS:
+        """The strongest promises that all publishers keep: a subscription so made hears all."""
+        offers = [publisher.qos for publisher in self.publishers]
+        return QoS(
+            reliable=all(offer.reliable for offer in offers),
+            latched=all(offer.latched for offer in offers),
+            depth=depth,
+        )
+
 
 class Graph:
     """A live view; every question is answered with what discovery knows at that moment."""

@@ -45,6 +45,7 @@ class LocalBus:
         for publisher in self._publishers.get(topic, []):
             publisher.local = tuple(s for s in subscriptions if s.qos.accepts(publisher.qos))
         for subscription in subscriptions:
-            subscription.local_publishers = sum(
-                subscription.qos.accepts(p.qos) for p in self._publishers.get(topic, [])
-            )
+            publishers = self._publishers.get(topic, [])
+            heard = sum(subscription.qos.accepts(p.qos) for p in publishers)
+            subscription.local_publishers = heard
+            subscription.local_incompatible = len(publishers) - heard

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import structlog
 
+from openral.errors import TransportError
 from openral.ros.clock import NS
 from openral.ros.timer import Timer
 from openral.ros.transport import Poller, Reader
@@ -95,7 +96,11 @@ class Loop:
         outer, self._thread = self._thread, threading.get_ident()
         try:
             wait_s = 0.0 if self._posted else self._wait_s(timeout_s)
-            ready = self._poller.wait(wait_s)
+            try:
+                ready = self._poller.wait(wait_s)
+            except TransportError:
+                self._stopped.set()
+                return
             self._woken = False
             for call in ready:
                 _contained(call)

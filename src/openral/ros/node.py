@@ -68,11 +68,16 @@ class Node(NodeParameters):
             rosout = self.create_publisher("rcl_interfaces/msg/Log", "/rosout", ROSOUT)
             self.log.sink = lambda level, text: rosout.publish(self._log_message(level, text))
             ParameterServices(self, self._parameters)
-        self._watch = Timer(SILENCE_S / 4, self.clock.check, Clock())
+        self._watch = Timer(SILENCE_S / 4, self._check, Clock())
         self._timers.append(self._watch)
         if self._parameters.declare(USE_SIM_TIME, False):
             self.clock.use_simulated(True)
         self._parameters.add_listener(self._follow_sim_time)
+
+    def _check(self) -> None:
+        self.clock.check()
+        for subscription in self._subscriptions:
+            subscription.check()
 
     def _follow_sim_time(self, change: Change) -> None:
         for parameter in change.changed:

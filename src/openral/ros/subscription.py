@@ -42,8 +42,10 @@ class Subscription:
         self.inline = inline
         """Local messages are handled at once on the publisher's thread (the clock needs this)."""
         self.local_publishers = 0
+        self.local_incompatible = 0
         self.faults = Faults(node.log, topic)
         self._queue: deque[Any] = deque(maxlen=qos.depth or None)
+        self._scheduled = False
         self._loop: Loop | None = None
         self._reader = node.context.transport.reader(
             EndpointSpec(
@@ -62,9 +64,22 @@ class Subscription:
         """Publishers that this subscription hears, in this process and elsewhere."""
         return self.local_publishers + self._reader.matched()
 
+    def check(self) -> None:
+        """Says once that a publisher is there which this subscription cannot hear."""
+        policy = self._reader.incompatible()
+        if policy or self.local_incompatible:
+            self.node.log.warning(
+                "a publisher offers less than this subscription asks for: they do not connect",
+                topic=self.topic,
+                asked=str(self.qos),
+                policy=policy or "reliability or durability",
+                once=("qos", self.guid),
+            )
+
     def attach(self, loop: Loop) -> None:
         """Handles messages in this loop from now on."""
         self._loop = loop
+        self._scheduled = True
         loop.add_reader(self._reader, self._on_data)
         loop.post(self._drain)
 
@@ -82,10 +97,12 @@ class Subscription:
             return
         self._queue.append(item)
         loop = self._loop
-        if loop is not None:
+        if loop is not None and not self._scheduled:
+            self._scheduled = True
             loop.post(self._drain)
 
     def _drain(self) -> None:
+        self._scheduled = False
         while self._queue and self._loop is not None:
             self.node.run_callback(self.callback, self._queue.popleft())
 

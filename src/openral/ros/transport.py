@@ -74,6 +74,12 @@ class Reader(Protocol):
     def matched(self) -> int:
         """How many writers this reader hears by wire."""
 
+    def sources(self) -> frozenset[int]:
+        """The writers that this reader hears, by the numbers that samples carry."""
+
+    def incompatible(self) -> str:
+        """The policy for which a writer could not be matched; empty if all could."""
+
     def peer(self, source: int) -> RemoteEndpoint | None:
         """Who wrote a sample; None if that writer has left."""
 
@@ -94,7 +100,7 @@ class Poller(Protocol):
         """Ends the current or next `wait`; may be called from any thread."""
 
     def wait(self, timeout_s: float) -> Sequence[Callable[[], None]]:
-        """The `ready` calls that are due, after at most `timeout_s`."""
+        """The `ready` calls that are due, after at most `timeout_s`; TransportError once closed."""
 
     def close(self) -> None:
         """Gives back what the poller holds."""

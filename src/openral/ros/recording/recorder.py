@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from openral.errors import UnknownType
 from openral.ros.graph import Graph, TopicEntry
-from openral.ros.qos import QoS
 from openral.ros.recording.background import BackgroundWriter
 from openral.ros.types import type_name
 
@@ -73,7 +72,7 @@ class Recorder:
             self.skipped[entry.name] = str(error)
             self._node.log.warning("topic cannot be recorded", topic=entry.name, reason=str(error))
             return
-        qos = common_qos(entry)
+        qos = entry.common_qos(_DEPTH)
         known = self.subscriptions.get(entry.name)
         if known is not None:
             if known.qos == qos:
@@ -88,13 +87,3 @@ class Recorder:
         self.subscriptions[entry.name] = self._node.create_subscription(
             kind, entry.name, write, qos, raw=True
         )
-
-
-def common_qos(entry: TopicEntry) -> QoS:
-    """The strongest promises that all publishers of a topic keep."""
-    offers = [publisher.qos for publisher in entry.publishers]
-    return QoS(
-        reliable=all(offer.reliable for offer in offers),
-        latched=all(offer.latched for offer in offers),
-        depth=_DEPTH,
-    )

@@ -1,0 +1,47 @@
+"""What `openral topic` answers from a recording instead of the live graph."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openral.ros.rate_meter import RateReport
+    from openral.ros.recording import Record
+
+BagOption = Annotated[
+    Path | None, typer.Option("--bag", help="Ask this recording instead of the live graph.")
+]
+
+
+def topics_of(bag: Path) -> dict[str, str]:
+    """Recorded topics and their types."""
+    from openral.ros.recording import Recording
+
+    return {topic.name: topic.type for topic in Recording(bag).topics.values()}
+
+
+def messages_of(bag: Path, topic: str, limit: int) -> Iterator[Record]:
+    """The first messages of a topic; all if `limit` is 0."""
+    from openral.ros.recording import Recording
+
+    return islice(Recording(bag).messages([_absolute(topic)]), limit or None)
+
+
+def rate_of(bag: Path, topic: str, window: int) -> RateReport | None:
+    """How often a topic's messages were received."""
+    from openral.ros.rate_meter import RateMeter
+
+    meter = RateMeter(window)
+    for record in messages_of(bag, topic, 0):
+        meter.tick(record.log_time)
+    return meter.report()
+
+
+def _absolute(topic: str) -> str:
+    return topic if topic.startswith("/") else f"/{topic}"
