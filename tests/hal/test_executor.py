@@ -34,7 +34,7 @@ class Perfect:
         self.now = 0
 
     def tick(self, ns: int = TICK) -> Command:
-        command = self.executor.tick(self.now, self.now + ns, self.q)
+        command = self.executor.tick(self.now, self.now + ns, self.q, np.zeros(self.q.size))
         self.now += ns
         if command.torques is None:
             self.q = np.array(command.positions)
@@ -245,7 +245,7 @@ def test_a_blocked_joint_does_not_wind_up() -> None:
     for sequence in range(50):
         robot.executor.submit(joint_chunk(rows, mode=ControlMode.JOINT_VELOCITY, sequence=sequence))
         for _ in range(20):
-            command = robot.executor.tick(robot.now, robot.now + TICK, HOME)
+            command = robot.executor.tick(robot.now, robot.now + TICK, HOME, np.zeros(8))
             robot.now += TICK
     assert abs(command.positions[0] - HOME[0]) <= 0.25 * SPEED[0] + 4 * 0.05 * 2.0 + 1e-9
 
@@ -377,9 +377,9 @@ class ExecutorMachine(RuleBasedStateMachine):
             assert low - 1e-9 <= value <= high + 1e-9
 
     @invariant()
-    def a_chunk_ends(self) -> None:
+    def a_chunk_ends_in_time(self) -> None:
         if self.left_s < -2 * TICK * 1e-9:
-            assert not self.robot.executor.busy
+            assert self.command.motion.status is not HalStatus.EXECUTING
 
 
 TestExecutorMachine = ExecutorMachine.TestCase

@@ -23,6 +23,11 @@ _NS = 1e-9
 # blocks the joint, and what it is told must not run off.
 _WINDUP_S = 0.25
 _END = 1e-9
+# A brake tells a moving joint a place this far behind it, so that the servo's spring slows it down
+# instead of pulling it back later; it ends when the joint is slow or the time is up.
+_BRAKE_LEAD_S = 0.015
+_BRAKE_SLOW = 0.01
+_BRAKE_LONGEST_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,8 @@ class ChunkExecutor:
         self._elapsed = 0.0
         self._waiting: tuple[Plan, int | None] | None = None
         self._stopped: str | None = None
-        self._settle = False
+        self._braking = np.zeros(self._told.size, dtype=bool)
+        self._braked_s = 0.0
         self._motion = Motion(applied=frozen(self._told))
 
     @property
@@ -73,8 +79,14 @@ class ChunkExecutor:
 
     @property
     def busy(self) -> bool:
-        """Whether a chunk is being executed or waits to be."""
-        return self._plan is not None or self._waiting is not None
+        """Whether a chunk is executed or waits to be, or a gripper still closes or opens."""
+        moving = not np.array_equal(self._goal, self._told)
+        return self._plan is not None or self._waiting is not None or moving
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a chunk waits for the next tick."""
+        return self._waiting is not None
 
     @property
     def motion(self) -> Motion:
@@ -87,7 +99,7 @@ class ChunkExecutor:
             self._told = np.array(positions, float)
             self._goal = self._told.copy()
             self._plan = self._waiting = None
-            self._settle = False
+            self._braking[:] = False
             self._rest(reason)
 
     def submit(self, chunk: Any, expires_ns: int | None = None) -> None:
@@ -99,16 +111,18 @@ class ChunkExecutor:
             self._waiting = (plan, expires_ns)
 
     def hold(self, reason: str) -> None:
-        """Drops all chunks; the servos keep what they are told."""
+        """Drops all chunks and brakes what was in motion."""
         with self._lock:
+            if self._plan is not None:
+                self._brake()
             self._drop(reason)
 
     def stop(self, reason: str) -> None:
-        """From the next tick on the servos are told to stay where the joints are then."""
+        """From the next tick on all joints are braked and then held where they are."""
         with self._lock:
             if self._stopped is None:
                 self._stopped = reason
-                self._settle = True
+                self._brake()
             self._drop(f"estop: {self._stopped}")
 
     def clear(self) -> None:
@@ -116,20 +130,19 @@ class ChunkExecutor:
         with self._lock:
             if self._stopped is not None:
                 self._stopped = None
-                self._settle = True
+                self._brake()
                 self._drop("estop cleared")
 
-    def tick(self, start_ns: int, end_ns: int, measured: Vector) -> Command:
-        """What the servos are told from `start_ns` to `end_ns`, given the joints' positions."""
+    def tick(self, start_ns: int, end_ns: int, measured: Vector, velocities: Vector) -> Command:
+        """What the servos are told from `start_ns` to `end_ns`, given how the joints are."""
         seconds = (end_ns - start_ns) * _NS
         with self._lock:
             self._take(start_ns, measured)
             if self._plan is not None and not 0.0 < seconds <= self._gap:
+                self._brake()
                 self._drop("stalled" if seconds > 0.0 else "clock went back")
-            if self._settle:
-                self._told = np.where(self._grips, self._told, measured)
-                self._goal = self._told.copy()
-                self._settle = False
+            if self._braking.any():
+                self._slow_down(max(seconds, 0.0), measured, velocities)
             return self._advance(min(max(seconds, 0.0), self._gap), measured)
 
     def _take(self, now_ns: int, measured: Vector) -> None:
@@ -143,9 +156,22 @@ class ChunkExecutor:
         near = np.clip(self._told, measured - slack, measured + slack)
         self._told = np.where(self._grips, self._told, near)
         self._goal = np.where(self._grips, self._goal, self._told)
+        self._braking[:] = False
         self._plan, self._elapsed = plan, 0.0
         for part in plan.parts:
             part.begin(self._told)
+
+    def _brake(self) -> None:
+        self._braking = ~self._grips
+        self._braked_s = 0.0
+
+    def _slow_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
+        slow = (np.abs(velocities) < _BRAKE_SLOW) | (self._braked_s > _BRAKE_LONGEST_S)
+        place = measured - np.where(slow, 0.0, _BRAKE_LEAD_S) * velocities
+        self._told = np.where(self._braking, place, self._told)
+        self._goal = np.where(self._braking, place, self._goal)
+        self._braking &= ~slow
+        self._braked_s += seconds
 
     def _advance(self, seconds: float, measured: Vector) -> Command:
         reach = self._speed * seconds

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from openral.hal.tool_ik import ToolIK
+from openral.hal.turn import turn_matrix, turn_vector
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -147,7 +148,7 @@ class ToolPath:
         for row in self._rows:
             self._way.append(_pose(row) if self._absolute else self._moved(self._way[-1], row))
         self._turns = [
-            Rotation.from_matrix(after[:3, :3] @ before[:3, :3].T).as_rotvec()
+            turn_vector(after[:3, :3] @ before[:3, :3].T)
             for before, after in zip(self._way, self._way[1:], strict=False)
         ]
 
@@ -157,12 +158,12 @@ class ToolPath:
         share = min(seconds / self._dt - row, 1.0)
         before, after = self._way[row], self._way[row + 1]
         target = np.eye(4)
-        target[:3, :3] = Rotation.from_rotvec(self._turns[row] * share).as_matrix() @ before[:3, :3]
+        target[:3, :3] = turn_matrix(self._turns[row] * share) @ before[:3, :3]
         target[:3, 3] = before[:3, 3] + share * (after[:3, 3] - before[:3, 3])
         return np.asarray(self._ik.towards(told, target, reach)[self.columns])
 
     def _moved(self, before: Matrix, row: Vector) -> Matrix:
-        turn = Rotation.from_rotvec(row[3:]).as_matrix()
+        turn = turn_matrix(row[3:])
         after = before.copy()
         if self._in_tool:
             after[:3, 3] += before[:3, :3] @ row[:3]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
+from openral.hal.turn import turn_vector
 from openral.manifest import Kinematics, RobotDescription
 from openral.manifest.joint import Joint
 from openral.manifest.kinematics import matrix
@@ -20,8 +20,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 _DAMPING = 0.02
-_ITERATIONS = 3
-_CLOSE_ENOUGH = 1e-7
+_ITERATIONS = 2
+_NEAR = 2e-3
 
 
 class ToolIK:
@@ -39,7 +39,7 @@ class ToolIK:
         """The driven joints that move the tool, by index."""
         self._children = np.array([links.index(joint.child) for joint in chain], dtype=int)
         axes = np.array([joint.axis for joint in chain], float).reshape(-1, 3)
-        self._axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+        self._axes = (axes / np.linalg.norm(axes, axis=1, keepdims=True))[:, :, None]
         self._slides = np.array([joint.linear for joint in chain], dtype=bool)
         self._share = np.zeros((len(chain), len(self.columns)))
         for row, (joint, column) in enumerate(zip(chain, columns, strict=True)):
@@ -47,6 +47,7 @@ class ToolIK:
             self._share[row, at] = joint.mimic.multiplier if joint.mimic else 1.0
         ranges = np.array([robot.driven[i].position_range for i in self.columns], float)
         self._low, self._high = ranges.reshape(-1, 2).T
+        self._damping = _DAMPING**2 * np.eye(6)
 
     def pose(self, q: Vector) -> Matrix:
         """The tool in the base frame, 4×4, for all driven joints' positions."""
@@ -58,9 +59,9 @@ class ToolIK:
         out = np.array(q, float)
         for _ in range(_ITERATIONS):
             error, jacobian = self._linearised(out, target)
-            if np.abs(error).max(initial=0.0) < _CLOSE_ENOUGH:
-                break
             out[self.columns] += self._step(out[self.columns], error, jacobian)
+            if float(error @ error) < _NEAR**2:  # one step does it; the next tick mends the rest
+                break
         moved = out[self.columns] - q[self.columns]
         ratio = np.abs(moved) / reach[self.columns]
         out[self.columns] = q[self.columns] + moved / max(1.0, float(ratio.max(initial=0.0)))
@@ -68,33 +69,36 @@ class ToolIK:
 
     def _step(self, q: Vector, error: Vector, jacobian: Matrix) -> Vector:
         """The damped step; a joint that it would push out of its range does not take part."""
-        free = np.ones(q.size, dtype=bool)
-        step = np.zeros(q.size)
-        for _ in range(q.size):
-            used = jacobian * free
-            gram = used @ used.T + _DAMPING**2 * np.eye(6)
-            step = used.T @ np.linalg.solve(gram, error)
+        used, free = jacobian, np.ones(q.size, dtype=bool)
+        while True:
+            step = used.T @ np.linalg.solve(used @ used.T + self._damping, error)
             after = q + step
-            out = free & (((after < self._low) & (step < 0)) | ((after > self._high) & (step > 0)))
-            if not out.any():
-                break
+            out = ((after < self._low) & (step < 0)) | ((after > self._high) & (step > 0))
+            if not (out & free).any():
+                return np.asarray(step)
             free &= ~out
-        return step
+            used = jacobian * free
 
     def _linearised(self, q: Vector, target: Matrix) -> tuple[Vector, Matrix]:
-        """What the tool lacks to the target (shift, rotation vector), and its Jacobian."""
+        """What the tool lacks to the target (shift, rotation vector), and its Jacobian.
+
+        Both in the root's frame, which saves turning every joint's frame into the base's.
+        """
         poses = self._kinematics.poses(q)
-        to_base = _inverse(poses[self._base])
-        tool = to_base @ poses[self._link] @ self._tcp
-        turn = Rotation.from_matrix(target[:3, :3] @ tool[:3, :3].T).as_rotvec()
-        error = np.concatenate([target[:3, 3] - tool[:3, 3], turn])
-        frames = to_base @ poses[self._children]
-        axes = np.einsum("nij,nj->ni", frames[:, :3, :3], self._axes)
-        arms = tool[:3, 3] - frames[:, :3, 3]
-        slides = self._slides[:, None]
-        linear = np.where(slides, axes, np.cross(axes, arms))
-        angular = np.where(slides, 0.0, axes)
-        return error, np.hstack([linear, angular]).T @ self._share
+        tool = poses[self._link] @ self._tcp
+        wanted = poses[self._base] @ target
+        error = np.empty(6)
+        error[:3] = wanted[:3, 3] - tool[:3, 3]
+        error[3:] = turn_vector(wanted[:3, :3] @ tool[:3, :3].T)
+        frames = poses[self._children]
+        axes = (frames[:, :3, :3] @ self._axes)[:, :, 0]
+        x, y, z = axes.T
+        u, v, w = (tool[:3, 3] - frames[:, :3, 3]).T
+        rows = np.array([y * w - z * v, z * u - x * w, x * v - y * u, x, y, z])
+        if self._slides.any():
+            rows[:3, self._slides] = axes[self._slides].T
+            rows[3:, self._slides] = 0.0
+        return error, rows @ self._share
 
 
 def _chain(robot: RobotDescription, link: str) -> list[Joint]:
