@@ -79,9 +79,9 @@ class ChunkExecutor:
 
     @property
     def busy(self) -> bool:
-        """Whether a chunk is executed or waits to be, or a gripper still closes or opens."""
-        moving = not np.array_equal(self._goal, self._told)
-        return self._plan is not None or self._waiting is not None or moving
+        """Whether a chunk is executed or waits to be, or joints still brake or a gripper moves."""
+        moving = self._braking.any() or not np.array_equal(self._goal, self._told)
+        return self._plan is not None or self._waiting is not None or bool(moving)
 
     @property
     def waiting(self) -> bool:
@@ -167,7 +167,9 @@ class ChunkExecutor:
 
     def _slow_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
         slow = (np.abs(velocities) < _BRAKE_SLOW) | (self._braked_s > _BRAKE_LONGEST_S)
-        place = measured - np.where(slow, 0.0, _BRAKE_LEAD_S) * velocities
+        # Ticks that are longer than the lead would let the servo get there and turn back.
+        lead = _BRAKE_LEAD_S if seconds < _BRAKE_LEAD_S else 0.0
+        place = measured - np.where(slow, 0.0, lead) * velocities
         self._told = np.where(self._braking, place, self._told)
         self._goal = np.where(self._braking, place, self._goal)
         self._braking &= ~slow
