@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+import weakref
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import structlog
+from cyclonedds.domain import DomainParticipant
 from cyclonedds.idl import make_idl_struct
 from cyclonedds.idl.types import uint8
 from cyclonedds.internal import DDS
@@ -33,8 +36,31 @@ _MAPPING = bytes.fromhex(
 )
 
 
+LOCK = threading.RLock()
+"""Held while topics and endpoints are made: in between, a type may be advertised after all."""
+
+_topics: dict[tuple[int, str], weakref.WeakSet[Topic[Any]]] = {}
+
+
+def create_topic(participant: DomainParticipant, name: str, type_name: str) -> Topic[Any]:
+    """A topic that carries any CDR under this type's name and advertises no structure."""
+    with LOCK:
+        siblings = _topics.setdefault((participant.domain_id, type_name), weakref.WeakSet())
+        # Cyclone shares one C type among topics only if it looks untouched, and its hash table
+        # cannot hold many of the same name: so mend the shared one first.
+        for sibling in siblings:
+            if _set_sizes(sibling, _sizes(sibling), expected=(0, 0)):
+                break
+        topic: Topic[Any] = Topic(participant, name, opaque_type(type_name))
+        if not _set_sizes(topic, (0, 0), expected=_sizes(topic)):
+            _warn_once()
+        siblings.add(topic)
+        return topic
+
+
+@cache
 def opaque_type(type_name: str) -> Any:
-    """A fresh class for a topic: each topic needs its own, as the C layer compares them."""
+    """The class that stands for a type; one for all its topics."""
     cls: Any = make_idl_struct("Bytes", type_name.replace("::", "."), {"d": uint8})
     cls.__idl__.populate()
     if _is_known_version():
@@ -50,18 +76,21 @@ def _is_known_version() -> bool:
     return version("cyclonedds") == KNOWN_VERSION
 
 
-def withhold_type_information(topic: Topic[Any]) -> bool:
-    """Stops a topic from advertising its placeholder structure, which would mislead some peers.
+def _sizes(topic: Topic[Any]) -> tuple[int, int]:
+    information, mapping = topic.data_type.__idl__._xt_bytedata
+    return len(information), len(mapping)
 
-    The binding has no switch for it, so the sizes of two blobs are zeroed in its C struct, and only
-    if the library is the known one and the fields hold exactly what they must.
+
+def _set_sizes(topic: Topic[Any], wanted: tuple[int, int], expected: tuple[int, int]) -> bool:
+    """Writes the sizes of the two blobs that a topic advertises into the binding's C struct.
+
+    The binding has no switch for it. Done only if the library is the known one and the fields hold
+    exactly what they must.
     """
-    info, mapping = (len(blob) for blob in topic.data_type.__idl__._xt_bytedata)
     fields = _size_fields(topic) if _is_known_version() else None
-    if fields is None or (fields[0].value, fields[1].value) != (info, mapping):
-        _warn_once()
+    if fields is None or (fields[0].value, fields[1].value) != expected:
         return False
-    fields[0].value = fields[1].value = 0
+    fields[0].value, fields[1].value = wanted
     return True
 
 
