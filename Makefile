@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
-PY := src tests benchmarks
+PY := src tests benchmarks tools
 
 .PHONY: demo test interop bench lint format setup clean
 

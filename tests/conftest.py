@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import openral.sim  # noqa: F401 - chooses MuJoCo's renderer before a test imports MuJoCo
+import openral  # noqa: F401 - before anything imports MuJoCo: it chooses the renderer
 
 
 @pytest.fixture(scope="session")

@@ -88,7 +88,8 @@ def _duplicate(data: dict[str, Any]) -> str:
 
 def _cycle(data: dict[str, Any]) -> str:
     joint = driven(data)
-    data["joints"].append({**joint, "name": "back", "parent": joint["child"], "child": "link0"})
+    back = {**copy.deepcopy(joint), "name": "back", "parent": joint["child"], "child": "link0"}
+    data["joints"].append({**back, "sim_joint_name": "back"})
     return "closes a loop"
 
 

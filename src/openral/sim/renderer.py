@@ -108,5 +108,5 @@ class Renderer:
         except Exception as error:  # MuJoCo raises whatever its GL loader does
             raise ConfigError(
                 f"cannot render: {error}; headless rendering needs Debian's libegl1, libopengl0 "
-                "and libgl1-mesa-dri (apt-get install), or MUJOCO_GL=osmesa"
+                "and libgl1-mesa-dri (apt-get install), and openral imported before mujoco"
             ) from None

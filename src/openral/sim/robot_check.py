@@ -14,6 +14,8 @@ from scipy.spatial import QhullError
 
 from openral.errors import ManifestError, ModelUnavailable, OpenralError
 from openral.manifest import Kinematics, RobotDescription, collision_pairs, load_robot
+from openral.manifest.kinematics import matrix
+from openral.manifest.link import Box
 from openral.sim.binding import Binding, JointMap
 from openral.sim.capsule_fit import FittedCapsule
 from openral.sim.clearance import SelfClearance, random_positions
@@ -147,7 +149,8 @@ def _capsules(robot: RobotDescription, report: Report) -> tuple[bool, str]:
             bare.append(link.name)
             continue
         shapes = [FittedCapsule(np.array(c.p0), np.array(c.p1), c.radius) for c in link.capsules]
-        gaps = outside(np.array(link.hull), shapes)
+        corners = [corner for box in link.boxes for corner in _corners(box)]
+        gaps = outside(np.array([*link.hull, *corners]), shapes)
         points, inside = points + len(gaps), inside + int((gaps <= _COVERAGE_TOLERANCE_M).sum())
         try:
             ratios[link.name] = union_volume(shapes) / hull_volume(np.array(link.hull))
@@ -167,6 +170,12 @@ def _capsules(robot: RobotDescription, report: Report) -> tuple[bool, str]:
     if bare:
         detail += f"; without capsules: {', '.join(bare)}"
     return coverage == 1.0 and median <= _VOLUME_RATIO and not bare, detail
+
+
+def _corners(box: Box) -> NDArray[np.float64]:
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1)
+    turn = matrix(box.xyz, box.rpy)
+    return np.asarray((turn[:3, :3] @ (signs * np.array(box.half)[:, None])).T + turn[:3, 3])
 
 
 def _kinematics(robot: RobotDescription, report: Report) -> tuple[bool, str]:

@@ -38,7 +38,7 @@ def render_robot(
     except Exception as error:  # MuJoCo raises whatever its GL loader does
         raise ConfigError(
             f"cannot render: {error}; headless rendering needs Debian's libegl1, libopengl0 and "
-            "libgl1-mesa-dri (apt-get install), or MUJOCO_GL=osmesa"
+            "libgl1-mesa-dri (apt-get install), and openral imported before mujoco"
         ) from None
     try:
         renderer.update_scene(data, camera, scene_option=options)
