@@ -110,6 +110,19 @@ def test_a_topic_can_have_another_type_when_nobody_uses_it_any_more(pair: Any) -
     pair[0].reader(other).close()
 
 
+def test_topics_and_contexts_can_be_made_anew_at_once(domain: int, pair: Any) -> None:
+    """Cyclone forgets what was deleted only a little later."""
+    for number in range(60):
+        writer = pair[0].writer(SPEC)
+        reader = pair[1].reader(SPEC) if number % 3 else None
+        writer.close()
+        if reader is not None:
+            reader.close()
+        brief = DdsTransport(Network(domain))
+        brief.writer(SPEC)
+        brief.close()
+
+
 def test_endpoints_come_and_go_while_everything_talks(graph: Any, until: Any) -> None:
     near, far = graph.node("near"), graph.node("far", apart=True)
     stop = threading.Event()

@@ -23,7 +23,7 @@ from openral.ros.dds_config import Network
 from openral.ros.dds_endpoints import DdsReader, DdsWriter, remote_endpoint
 from openral.ros.dds_poller import DdsPoller
 from openral.ros.dds_qos import to_cyclone
-from openral.ros.dds_types import LOCK, create_topic
+from openral.ros.dds_types import LOCK, create_topic, delete_topics
 from openral.ros.transport import EndpointSpec, RemoteEndpoint
 
 _MANY = 100_000
@@ -96,7 +96,8 @@ class DdsTransport:
         with LOCK:
             self._uses[name] -= 1
             if not self._uses[name] and name in self._topics:
-                dds_domain.delete(self._topics.pop(name))
+                topic = self._topics.pop(name)
+                delete_topics(self.domain, [topic], lambda: dds_domain.delete(topic))
 
     def endpoints(self) -> list[RemoteEndpoint]:
         """See `transport.Transport`."""
@@ -117,5 +118,7 @@ class DdsTransport:
         """See `transport.Transport`."""
         if not self._closed:
             self._closed = True
-            dds_domain.delete(self._participant)
+            with LOCK:
+                topics, self._topics = [*self._topics.values()], {}
+                delete_topics(self.domain, topics, lambda: dds_domain.delete(self._participant))
             dds_domain.release(self.network)

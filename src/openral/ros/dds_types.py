@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 import weakref
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -46,16 +48,44 @@ def create_topic(participant: DomainParticipant, name: str, type_name: str) -> T
     """A topic that carries any CDR under this type's name and advertises no structure."""
     with LOCK:
         siblings = _topics.setdefault((participant.domain_id, type_name), weakref.WeakSet())
-        # Cyclone shares one C type among topics only if it looks untouched, and its hash table
-        # cannot hold many of the same name: so mend the shared one first.
-        for sibling in siblings:
-            if _set_sizes(sibling, _sizes(sibling), expected=(0, 0)):
-                break
-        topic: Topic[Any] = Topic(participant, name, opaque_type(type_name))
-        if not _set_sizes(topic, (0, 0), expected=_sizes(topic)):
-            _warn_once()
+        with _advertised([*siblings]):
+            topic: Topic[Any] = Topic(participant, name, opaque_type(type_name))
         siblings.add(topic)
+        if not (_withhold(topic) or _is_withheld(topic)):
+            _warn_once()
         return topic
+
+
+def delete_topics(domain: int, topics: Iterable[Topic[Any]], delete: Callable[[], None]) -> None:
+    """Runs `delete`, which deletes these topics."""
+    with LOCK, contextlib.ExitStack() as stack:
+        for topic in topics:
+            siblings = _topics[domain, topic.data_type.__idl__.idl_transformed_typename]
+            stack.enter_context(_advertised([*siblings]))
+            siblings.discard(topic)
+        delete()
+
+
+@contextlib.contextmanager
+def _advertised(topics: list[Topic[Any]]) -> Iterator[None]:
+    """Leaves the C type of these topics, which they share, as Cyclone made it for a moment.
+
+    Cyclone lets topics share a type only if it looks untouched, deleted ones that linger included;
+    it refuses one that differs, and its hash table cannot hold many of the same name.
+    """
+    any(_set_sizes(topic, _sizes(topic), expected=(0, 0)) for topic in topics)
+    try:
+        yield
+    finally:
+        any(_withhold(topic) for topic in topics)
+
+
+def _withhold(topic: Topic[Any]) -> bool:
+    return _set_sizes(topic, (0, 0), expected=_sizes(topic))
+
+
+def _is_withheld(topic: Topic[Any]) -> bool:
+    return _set_sizes(topic, (0, 0), expected=(0, 0))
 
 
 @cache
