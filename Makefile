@@ -4,12 +4,12 @@ BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 PY := src tests benchmarks tools
 
-.PHONY: demo test interop bench lint format setup clean
+.PHONY: demo test cpp-test interop bench lint format setup clean
 
 demo: setup
 	$(BIN)/openral robot render --all --out out/robots.png
 
-test: setup lint
+test: setup lint cpp-test
 	@tools/interop.sh || echo "tests against a real ROS 2 will be skipped"
 	$(BIN)/python -m pytest -n 2
 
@@ -17,6 +17,14 @@ test: setup lint
 interop: setup
 	tools/interop.sh
 	$(BIN)/python -m pytest tests/ros/interop
+
+# The C++ tests, built with the address and undefined-behaviour sanitizers.
+cpp-test: setup
+	@$(BIN)/cmake -S . -B build/cpp-test -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	  -DOPENRAL_PYTHON=OFF -DOPENRAL_TESTS=ON -DCMAKE_BUILD_TYPE=None \
+	  -DCMAKE_CXX_FLAGS="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all" >/dev/null
+	@$(BIN)/cmake --build build/cpp-test -- --quiet
+	build/cpp-test/cpp/tests/openral_core_tests
 
 bench: setup
 	@for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done

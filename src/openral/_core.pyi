@@ -1,5 +1,7 @@
 """openral's C++ core."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,3 +20,145 @@ class Tree:
         dof: int,
     ) -> Tree: ...
     def forward(self, q: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+class Envelope:
+    """Limits beyond the joints' own."""
+
+    self_margin: float
+    world_margin: float
+    workspace_lower: Sequence[float]
+    workspace_upper: Sequence[float]
+    tool_speed: float
+    tool_rate: float
+    step: float
+    turn: float
+    base_speed: float
+    base_rate: float
+    base_tracking: float
+    base_turn_tracking: float
+    base_deceleration: float
+    recheck: float
+    stop_time: float
+    jitter: float
+    ik_slack: float
+    recovery_speed: float
+    state_age: int
+    world_age: int
+    voxel_age: int
+    base_age: int
+
+class RobotModel:
+    """What the kernel must know about a robot."""
+
+    base: Sequence[int]
+    mobile: bool
+    base_frame: str
+    modes: int
+    @property
+    def envelope(self) -> Envelope: ...
+    def add_coordinate(
+        self,
+        name: str,
+        role: int,
+        lower: float,
+        upper: float,
+        velocity: float,
+        acceleration: float,
+        effort: float,
+        tracking: float,
+    ) -> None: ...
+    def add_root(self, link: str, in_base: Sequence[float]) -> None: ...
+    def add_joint(
+        self,
+        link: str,
+        kind: int,
+        parent: int,
+        origin: Sequence[float],
+        axis: Sequence[float],
+        coordinate: int,
+        multiplier: float,
+        offset: float,
+    ) -> None: ...
+    def add_capsule(
+        self, link: int, p0: Sequence[float], p1: Sequence[float], radius: float
+    ) -> None: ...
+    def add_pair(self, a: int, b: int) -> None: ...
+    def add_tool(
+        self, name: str, frame: str, link: int, tcp: Sequence[float], gripper: int
+    ) -> None: ...
+    def add_group(self, name: str, coordinates: Sequence[int]) -> None: ...
+
+class Primitive:
+    """An obstacle in the base's frame."""
+
+    @staticmethod
+    def capsule(id: str, p0: Sequence[float], p1: Sequence[float], radius: float) -> Primitive: ...
+    @staticmethod
+    def box(
+        id: str, centre: Sequence[float], half: Sequence[float], rotation: Sequence[float]
+    ) -> Primitive: ...
+
+class Verdict:
+    """The kernel's answer to a chunk; `str()` explains it in one sentence."""
+
+    status: str
+    """`accepted`, or what stands against it."""
+    accepted: bool
+    """Whether it may be executed."""
+    latched: bool
+    """Whether this verdict latched the stop."""
+    stopped: bool
+    """Whether the stop is latched now."""
+    warn_only: bool
+    """Whether findings let motion pass: simulation only."""
+    mode: str
+    slot: int
+    row: int
+    """Row that the finding is on the way to; −1: the measured pose."""
+    interval: list[float]
+    """Part of the way to that row."""
+    link: str
+    other_link: str
+    joint: str
+    object: str
+    """Id of the obstacle, or the name that is not known."""
+    cell: list[int]
+    value: float
+    """Distance, or the number that breaks the limit."""
+    limit: float
+    """Margin, or the limit."""
+    valid_ns: int
+    """How long the acceptance holds without a new verdict."""
+    sequence: int
+    work: int
+    def __bool__(self) -> bool: ...
+
+class Kernel:
+    """The gate between a proposed motion and the motors."""
+
+    def __init__(
+        self,
+        model: RobotModel,
+        scalar_only: bool,
+        warn_only: bool,
+        needs_world: bool,
+        needs_voxels: bool,
+        stall_ns: int,
+    ) -> None: ...
+    def set_state(
+        self, q: NDArray[np.float64], qd: NDArray[np.float64], stamp: int
+    ) -> None: ...
+    def set_world(self, primitives: Sequence[Primitive], stamp: int) -> None: ...
+    def set_voxels(
+        self, cells: NDArray[np.uint8], origin: Sequence[float], resolution: float, stamp: int
+    ) -> None: ...
+    def set_base(self, x: float, y: float, yaw: float, stamp: int) -> None: ...
+    def validate_bytes(self, chunk: bytes | NDArray[np.uint8], now: int) -> Verdict: ...
+    def estop(self) -> None: ...
+    def reset(self) -> None: ...
+    def recover(self) -> bool: ...
+    @property
+    def gate(self) -> int: ...
+    @property
+    def vectorised(self) -> bool: ...
+    def clearance(self, q: NDArray[np.float64], reach: float) -> list[float]: ...

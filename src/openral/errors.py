@@ -56,6 +56,26 @@ class LifecycleError(OpenralError):
     """A transition that the node's present state does not allow."""
 
 
+class DeviceUnplugged(TransportError):  # noqa: N818
+    """A device that was open is gone."""
+
+
+class DeviceBusy(TransportError):  # noqa: N818
+    """A device that another process holds."""
+
+
+class ServoSilent(TransportError):  # noqa: N818
+    """A servo gave no valid answer within the allowed tries."""
+
+
+class ServoFault(TransportError):  # noqa: N818
+    """A servo answered and reports a fault of its own: names the joint and the fault."""
+
+
+class JointLimitExceeded(OpenralError):  # noqa: N818
+    """A target that a joint may not take: names the joint, the value and the limits."""
+
+
 class UnknownType(ConfigError):  # noqa: N818
     """A ROS type name that the registry does not hold."""
 

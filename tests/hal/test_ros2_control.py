@@ -20,6 +20,7 @@ from openral.hal.snapshot import HalStatus
 from openral.hal.tool_ik import ToolIK
 from openral.manifest import ControlMode, load_robot
 from tests.hal.chunks import chunk, joint_chunk, slot
+from tests.ros.conftest import _lend_domain
 
 PROGRAM = Path(__file__).parent / "programs" / "controllers.py"
 Start = Callable[..., Any]
@@ -74,6 +75,12 @@ class Vendor:
         for process in self.processes:
             process.kill()
             process.communicate()
+
+
+@pytest.fixture(scope="module")
+def domain() -> Iterator[int]:
+    """A DDS domain that no other test process on this machine uses."""
+    yield from _lend_domain()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from openral.manifest import RobotDescription, load_robot
 from openral.manifest.parts import SimModel
 from openral.sim.binding import Binding
 from openral.sim.model_source import load_spec, resolve
+from openral.sim.robot_check import check_robot
 
 
 @pytest.fixture
@@ -82,6 +83,27 @@ def test_an_unknown_menagerie_model_suggests_the_nearest() -> None:
 def test_an_unknown_entry_lists_those_present(menagerie: Path) -> None:
     with pytest.raises(ModelUnavailable, match="models: hand, panda, panda_nohand, scene"):
         resolve("menagerie:franka_emika_panda/arm")
+
+
+def test_openarms_package_agrees_with_the_manifest() -> None:
+    pytest.importorskip("openarm_mujoco", reason="needs the model: pip install 'openral[openarm]'")
+    report = check_robot("openarm")
+    assert report.ok, report.findings
+    assert report.numbers["fk_error_model_m"] <= 1e-3
+
+
+def test_a_packages_models_may_lie_among_the_shared_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib" / "some_robot").mkdir(parents=True)
+    model = tmp_path / "share" / "some_robot" / "v1" / "arm.xml"
+    model.parent.mkdir(parents=True)
+    model.write_text("<mujoco/>")
+    monkeypatch.syspath_prepend(str(tmp_path / "lib"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    assert resolve("package:some_robot/v1/arm.xml") == model
+    with pytest.raises(ModelUnavailable, match=r"did you mean 'v1/arm\.xml'"):
+        resolve("package:some_robot/v1/amr.xml")
 
 
 def test_a_missing_package_says_what_to_install() -> None:

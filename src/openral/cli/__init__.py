@@ -13,6 +13,8 @@ from openral.errors import OpenralError, choices
 
 # name -> (module with `app`, one line of help)
 COMMANDS = {
+    "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
+    "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
     "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
     "node": ("openral.cli.node", "Nodes of the running graph."),
     "topic": ("openral.cli.topic", "List, echo, measure and publish topics."),

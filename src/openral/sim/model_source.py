@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,13 +63,16 @@ def _package(rest: str, download: bool) -> Path:
         raise ModelUnavailable(
             f"model package:{rest} needs the package '{module}': pip install {distribution}"
         )
-    folder = Path(found.submodule_search_locations[0])
-    if not (path := folder / inside).is_file():
-        models = sorted(str(p.relative_to(folder)) for p in folder.rglob("*.xml"))
-        raise ModelUnavailable(
-            f"package '{module}' has no '{inside}'; {choices(inside, models, 'models')}"
-        )
-    return path
+    # A distribution keeps its models beside its code or among the environment's shared data.
+    shared = Path(sysconfig.get_path("data")) / "share" / module
+    folders = [*map(Path, found.submodule_search_locations), shared]
+    for folder in folders:
+        if (path := folder / inside).is_file():
+            return path
+    models = sorted(str(p.relative_to(f)) for f in folders for p in f.rglob("*.xml"))
+    raise ModelUnavailable(
+        f"package '{module}' has no '{inside}'; {choices(inside, models, 'models')}"
+    )
 
 
 def _menagerie(rest: str, download: bool) -> Path:

@@ -1,0 +1,143 @@
+// Eight numbers at once. One source, three builds: `avx2` and `scalar` (eight floats, with and
+// without AVX2 code), and `exact` (one double, for explanations). Each translation unit names its
+// build in OPENRAL_LANES, so no inline function compiled for AVX2 can leak into the others.
+#pragma once
+
+#ifndef OPENRAL_LANES
+#error "define OPENRAL_LANES (scalar, avx2 or exact) before including lane code"
+#endif
+
+#include <cmath>
+#include <cstdint>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#define OPENRAL_INLINE static inline __attribute__((always_inline))
+
+namespace openral::OPENRAL_LANES {
+
+#ifdef OPENRAL_LANE_DOUBLE
+inline constexpr int kLanes = 1;
+using S = double;
+using V = double;
+using M = bool;
+OPENRAL_INLINE V splat(S x) { return x; }
+OPENRAL_INLINE V load(const float* x) { return *x; }
+OPENRAL_INLINE V load(const double* x) { return *x; }
+OPENRAL_INLINE void store(float* out, V x) { *out = static_cast<float>(x); }
+OPENRAL_INLINE void store(double* out, V x) { *out = x; }
+OPENRAL_INLINE unsigned bits(M m) { return m ? 1U : 0U; }
+OPENRAL_INLINE V select(M m, V a, V b) { return m ? a : b; }
+OPENRAL_INLINE V vmin(V a, V b) { return a < b ? a : b; }
+OPENRAL_INLINE V vmax(V a, V b) { return a > b ? a : b; }
+OPENRAL_INLINE V vabs(V a) { return std::fabs(a); }
+OPENRAL_INLINE V vsqrt(V a) { return std::sqrt(a); }
+OPENRAL_INLINE M both(M a, M b) { return a && b; }
+#else
+inline constexpr int kLanes = 8;
+using S = float;
+typedef float V __attribute__((vector_size(32)));
+typedef int M __attribute__((vector_size(32)));
+OPENRAL_INLINE V splat(S x) { return V{x, x, x, x, x, x, x, x}; }
+OPENRAL_INLINE V load(const float* x) {
+  V v;
+  __builtin_memcpy(&v, x, sizeof v);
+  return v;
+}
+OPENRAL_INLINE void store(float* out, V x) { __builtin_memcpy(out, &x, sizeof x); }
+OPENRAL_INLINE V select(M m, V a, V b) { return m ? a : b; }
+OPENRAL_INLINE M both(M a, M b) { return a & b; }
+#if defined(__AVX2__)
+OPENRAL_INLINE unsigned bits(M m) {
+  return static_cast<unsigned>(_mm256_movemask_ps(reinterpret_cast<__m256>(m)));
+}
+OPENRAL_INLINE V vmin(V a, V b) { return _mm256_min_ps(a, b); }
+OPENRAL_INLINE V vmax(V a, V b) { return _mm256_max_ps(a, b); }
+OPENRAL_INLINE V vsqrt(V a) { return _mm256_sqrt_ps(a); }
+OPENRAL_INLINE V vabs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
+#else
+OPENRAL_INLINE unsigned bits(M m) {
+#if defined(__SSE2__)
+  __m128 half[2];
+  __builtin_memcpy(half, &m, sizeof m);
+  return static_cast<unsigned>(_mm_movemask_ps(half[0]) | _mm_movemask_ps(half[1]) << 4);
+#endif
+  unsigned out = 0;
+  for (int i = 0; i < kLanes; ++i) out |= m[i] ? 1U << i : 0U;
+  return out;
+}
+// Like the AVX2 instructions, these return b when a is NaN.
+OPENRAL_INLINE V vmin(V a, V b) { return a < b ? a : b; }
+OPENRAL_INLINE V vmax(V a, V b) { return a > b ? a : b; }
+OPENRAL_INLINE V vsqrt(V a) {
+#if defined(__SSE2__)
+  __m128 half[2];
+  __builtin_memcpy(half, &a, sizeof a);
+  half[0] = _mm_sqrt_ps(half[0]);
+  half[1] = _mm_sqrt_ps(half[1]);
+  __builtin_memcpy(&a, half, sizeof a);
+  return a;
+#endif
+  V out = a;
+  for (int i = 0; i < kLanes; ++i) out[i] = __builtin_sqrtf(a[i]);
+  return out;
+}
+OPENRAL_INLINE V vabs(V a) { return a < 0 ? -a : a; }
+#endif
+#endif
+
+// The largest of the lanes.
+OPENRAL_INLINE S largest(V v) {
+#ifdef OPENRAL_LANE_DOUBLE
+  return v;
+#elif defined(__SSE2__)
+  __m128 half[2];
+  __builtin_memcpy(half, &v, sizeof v);
+  __m128 m = _mm_max_ps(half[0], half[1]);
+  m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+  m = _mm_max_ss(m, _mm_shuffle_ps(m, m, 1));
+  return _mm_cvtss_f32(m);
+#else
+  S most = v[0];
+  for (int i = 1; i < kLanes; ++i) most = most > v[i] ? most : v[i];
+  return most;
+#endif
+}
+
+struct V3 {
+  V x, y, z;
+};
+OPENRAL_INLINE V3 operator+(V3 a, V3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+OPENRAL_INLINE V3 operator-(V3 a, V3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+OPENRAL_INLINE V3 operator*(V s, V3 a) { return {s * a.x, s * a.y, s * a.z}; }
+OPENRAL_INLINE V dot(V3 a, V3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+OPENRAL_INLINE V3 cross(V3 a, V3 b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+OPENRAL_INLINE V clamp(V x, V lo, V hi) { return vmin(vmax(x, lo), hi); }
+OPENRAL_INLINE V3 splat3(const float* p) { return {splat(p[0]), splat(p[1]), splat(p[2])}; }
+
+// Sine and cosine for |x| ≤ π; error below 4·2⁻²⁴ in float lanes.
+OPENRAL_INLINE void sincos(V x, V& sine, V& cosine) {
+#ifdef OPENRAL_LANE_DOUBLE
+  sine = std::sin(x);
+  cosine = std::cos(x);
+#else
+  const V magic = splat(12582912.0F);
+  const V k = (x * 0.636619772F + magic) - magic;
+  const V r = (x - k * 1.57079637F) + k * 4.37113883e-8F;
+  const V z = r * r;
+  const V s = ((-1.9515295891e-4F * z + 8.3321608736e-3F) * z - 1.6666654611e-1F) * z * r + r;
+  const V c =
+      ((2.443315711809948e-5F * z - 1.388731625493765e-3F) * z + 4.166664568298827e-2F) * z * z -
+      0.5F * z + 1.0F;
+  const M odd = vabs(k) == 1.0F;
+  const M low = vabs(k) == 2.0F;
+  const V ss = select(odd, c, s), cc = select(odd, s, c);
+  sine = select(low, -ss, select(k == -1.0F, -ss, ss));
+  cosine = select(low, -cc, select(k == 1.0F, -cc, cc));
+#endif
+}
+
+}  // namespace openral::OPENRAL_LANES

@@ -1,0 +1,92 @@
+// From a chunk in any control mode to a path of joint boxes, and every limit that can be judged
+// without geometry on the way.
+#pragma once
+
+#include <vector>
+
+#include "openral/chunk.hpp"
+#include "openral/prover.hpp"
+#include "openral/tool_solver.hpp"
+#include "openral/verdict.hpp"
+
+namespace openral {
+
+// The robot as measured, in the model's order.
+struct Measured {
+  std::array<double, kMaxCoordinates> q{}, qd{};
+};
+
+class Lowering {
+ public:
+  Lowering(const RobotModel& model, const Skeleton& skeleton);
+
+  // Matches slots with joints and tools and checks every number's form. On refusal `out` says why.
+  bool resolve(const ChunkView& chunk, Verdict& out) noexcept;
+  // Whether the resolved chunk moves anything that geometry describes.
+  bool moves() const { return moves_; }
+  // Limits of what needs no geometry: grippers and hands.
+  bool check_allowed(const ChunkView& chunk, Verdict& out) noexcept;
+  // Builds the path from the measured state. `speed` scales the speed limits; `base_error` is how
+  // far the base may have moved since the obstacles were seen.
+  bool lower(const ChunkView& chunk, const Measured& start, double speed, const Vec3& base_error,
+             Verdict& out) noexcept;
+
+  Path path() const {
+    return {points_.data(), widths_.data(), spans_.data(), holds_.data(), span_count_};
+  }
+  const double* final_point(const ChunkView& chunk) const { return point(chunk.rows); }
+  double valid_seconds() const { return valid_; }
+  bool torque() const { return torque_; }
+
+ private:
+  struct Slot {
+    int count = 0;
+    std::array<int, kMaxWidth> coordinates{};
+    int tool = -1;
+  };
+  bool resolve_slot(const ChunkView& chunk, std::size_t index, Verdict& out) noexcept;
+  bool resolve_joints(const SlotView& view, Slot& slot, Verdict& out) const noexcept;
+  bool resolve_tool(const SlotView& view, Slot& slot, Verdict& out) const noexcept;
+  bool own(int coordinate, Verdict& out) noexcept;
+
+  bool lower_positions(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  bool lower_velocities(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  bool lower_torques(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  bool lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  bool lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  bool cartesian_target(const ChunkView& c, std::size_t s, std::size_t row, Pose& target,
+                        Verdict& out) noexcept;
+  bool follow(const Slot& slot, Span& span, const Pose& before, const Pose& target, int step,
+              double* q) noexcept;
+  void hold(Span& span, const Hold& added) noexcept;
+  void shell(std::size_t s) noexcept;
+  bool check_rows(const ChunkView& c, Verdict& out) noexcept;
+  bool check_joint(const ChunkView& c, std::size_t row, std::size_t j, Verdict& out) noexcept;
+  bool check_base(const ChunkView& c, std::size_t row, Verdict& out) noexcept;
+  void displace_base(std::size_t row) noexcept;
+  void widen(const Vec3& base_error) noexcept;
+  void widen_holds(const Span& s, double reached) noexcept;
+  void span(int from, int to, int row, float rate) noexcept;
+  void stub(std::size_t row, const double* rates, double seconds) noexcept;
+
+  double* point(std::size_t i) { return points_.data() + i * skeleton_.coordinates; }
+  const double* point(std::size_t i) const { return points_.data() + i * skeleton_.coordinates; }
+  double* width(std::size_t i) { return widths_.data() + i * skeleton_.coordinates; }
+  const Coordinate& limits(std::size_t j) const { return model_.coordinates[j]; }
+
+  const RobotModel& model_;
+  const Skeleton& skeleton_;
+  ToolSolver solver_;
+  std::vector<double> points_, widths_;
+  std::vector<Span> spans_;
+  std::vector<Hold> holds_;
+  int span_count_ = 0, point_count_ = 0, hold_count_ = 0;
+  std::array<Slot, kMaxSlots> slots_{};
+  std::array<bool, kMaxCoordinates> owned_{}, resolved_{};  // by a slot; by inverse kinematics
+  bool moves_ = false, torque_ = false, base_owned_ = false;
+  std::array<double, kMaxRows + 2> travelled_{}, elapsed_{};  // of a cartesian slot, by row
+  double valid_ = 0, speed_ = 1;
+  Measured start_;
+};
+
+}  // namespace openral

@@ -1,0 +1,124 @@
+// The proof that a path is clear.
+//
+// A path is a list of spans. A span says: joint by joint, the robot stays within `width` of the
+// straight line between two configurations (assumption: the controller's tracking error, or what
+// the mode leaves open; the lowering of each mode justifies it). Time plays no part, so a robot
+// that lags, stops early or slows down is covered.
+//
+// 1. Inflation. Take a piece of a span with middle m and a configuration q of its box, i.e.
+//    |q_j − m_j| ≤ h_j = |Δq_j|/2 + width_j. Go from m to q one joint at a time. Turning joint j
+//    by θ moves a point along an arc of length ≤ L·|θ|, L being its distance from the axis, and
+//    the precomputed lever L_cj bounds that distance for every point of capsule c and every value
+//    of the joints in between. So each point of c is within I_c = Σ_j L_cj·h_j of its place at m,
+//    whatever order or speed the joints take. For a pair of links only joints between them change
+//    their distance. A box proven whole therefore covers every joint path inside it,
+//    unsynchronised joints too; a piece of a bisected span covers the tube of `width` around it.
+// 2. Held at the tool. Where a mode fixes the tool's path (cartesian modes), write a point as
+//    X(q)·g(q): tool pose times place relative to the tool. It strays by at most the tool's own
+//    error (δx + δθ·distance) plus Σ L'_cj·h_j over the joints between capsule and tool. Both this
+//    and I_c are bounds, so the smaller one is used.
+// 3. Lower bounds. Distances at m come from separating directions, valid for any direction
+//    (geometry.hpp), or from the voxel field (voxels.hpp) minus the half length of the piece of
+//    capsule around the point looked up. Outside the grid the field is read at the nearest point
+//    c of the grid: for x in the grid |p−x| ≥ |c−x| because the grid is convex.
+// 4. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
+//    what the conversion to float lost. Placing a capsule costs at most SkeletonCapsule::slack;
+//    obstacle and grid coordinates carry their own (Obstacle::radius, VoxelField::slack). The
+//    distance formulas err by a few units of the same magnitudes, inside the factor 64 used
+//    there. Levers and radii are rounded up. Every test has the form `bound ≥ need`, so NaN and
+//    overflow are never proof.
+// 5. Bisection. An unproven piece is cut in eight; a piece whose middle already violates the
+//    margin by more than its widths can explain is a hit; pieces that stay undecided at the last
+//    depth, and everything past the work budget, are refusals.
+#pragma once
+
+#include <cstdint>
+
+#include "openral/skeleton.hpp"
+#include "openral/voxels.hpp"
+#include "openral/world.hpp"
+
+namespace openral {
+
+// A tool whose path is prescribed, and how far it may be from it, in m and rad.
+struct Hold {
+  std::int32_t tool = 0;
+  float error = 0, turn = 0;
+};
+
+// One stretch of motion between two of the path's configurations.
+struct Span {
+  std::int32_t from = 0, to = 0, width = 0;  // rows in Path::points and Path::widths
+  std::int32_t row = -1;                     // row of the chunk it leads to; −1: measured state
+  std::int32_t hold = 0, holds = 0;          // range in Path::holds
+  float rate = 0;                            // 1/duration for speed checks, 0: none
+};
+
+struct Path {
+  const double* points = nullptr;  // rows of Skeleton::coordinates values
+  const double* widths = nullptr;
+  const Span* spans = nullptr;
+  const Hold* holds = nullptr;
+  int count = 0;
+};
+
+enum class Finding : std::uint8_t {
+  kNothing,
+  kSelf,
+  kWorld,
+  kVoxel,
+  kWorkspace,
+  kToolSpeed,
+  kToolRate
+};
+enum class Proof : std::uint8_t { kProven, kViolated, kUndecided, kBudget };
+
+struct Outcome {
+  Proof proof = Proof::kProven;
+  Finding finding = Finding::kNothing;
+  int span = 0;
+  float start = 0, end = 1;  // part of the span
+  int capsule = -1;          // capsule or tool
+  int other = -1;            // capsule or obstacle
+  int cell[3] = {0, 0, 0};   // voxel
+  float distance = 0;  // lower bound between the surfaces at the middle of that part, or speed
+  float limit = 0;
+  int work = 0;
+};
+
+struct Query {
+  const Skeleton* skeleton = nullptr;
+  const World* world = nullptr;
+  const VoxelField* voxels = nullptr;     // may be null
+  const float* capsule_margin = nullptr;  // by capsule, against the world
+  const float* pair_margin = nullptr;     // by pair
+  float workspace_lower[3] = {0, 0, 0}, workspace_upper[3] = {0, 0, 0};
+  bool workspace = false;
+  float tool_speed = 0, tool_rate = 0;  // limits; 0: none
+  Path path;
+  int budget = kDefaultBudget;  // units of work, each about 25 ns
+
+  static constexpr int kDefaultBudget = 20000;
+};
+
+using ProveFunction = Outcome (*)(const Query&) noexcept;
+
+// Distances at one configuration in double precision, for explanations and recovery:
+// per capsule to the nearest obstacle or voxel, per pair between the two; cut off at `reach`.
+// Surfaces, so negative when they overlap.
+void clearances(const Skeleton& skeleton, const World& world, const VoxelField* voxels,
+                const double* q, float reach, float* by_capsule, float* by_pair) noexcept;
+
+namespace scalar {
+Outcome prove(const Query& query) noexcept;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+Outcome prove(const Query& query) noexcept;
+}
+#endif
+
+// The fastest prover that this machine runs; `scalar_only` picks the portable one.
+ProveFunction select_prover(bool scalar_only) noexcept;
+
+}  // namespace openral

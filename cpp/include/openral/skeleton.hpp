@@ -1,0 +1,78 @@
+// A robot made ready for proofs: moving frames only, capsules hung on them, and how far each
+// joint can move each capsule. Built once; read-only afterwards.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "openral/model.hpp"
+
+namespace openral {
+
+// One moving joint. Frame 0 is the base, which the three planar coordinates displace.
+struct MovingFrame {
+  int parent = 0;
+  int coordinate = -1;
+  bool revolute = true;
+  double multiplier = 1, offset = 0;
+  // Local rotation = fixed + cosine·cos θ + sine·sin θ; prismatic joints use `fixed` and `slide`.
+  std::array<float, 9> fixed{}, cosine{}, sine{};
+  std::array<float, 3> origin{}, slide{};
+  std::array<float, 3> axis{};        // in the parent frame, unit length
+  Pose exact_origin;                  // joint in the parent frame
+  Vec3 exact_axis{};                  // in the joint's own frame
+  double low = -kNone, high = kNone;  // range of θ, a little wider than the limits
+};
+
+// Motion of something per unit of a coordinate; lists are sparse.
+struct Lever {
+  std::int32_t coordinate;
+  float length;
+};
+struct LeverList {
+  std::int32_t first = 0, last = 0;  // range in Skeleton::levers
+};
+
+struct SkeletonCapsule {
+  int frame = 0, link = 0;
+  std::array<float, 3> p0{}, p1{};
+  float radius = 0, half_length = 0;
+  float slack = 0;  // covers every rounding error in placing it, m
+  bool against_world = true;
+  LeverList motion;  // in the world, the planar base included
+};
+
+struct SkeletonPair {
+  int a = 0, b = 0;
+  float radii = 0, slack = 0;
+  LeverList motion;  // joints between the two links only
+};
+
+struct SkeletonTool {
+  int frame = 0;
+  std::array<float, 3> point{};  // tool centre point in its frame
+  Pose exact_tcp;                // tool in its frame
+  float slack = 0;
+  LeverList motion;                  // in the world
+  LeverList in_base;                 // in the base's frame
+  std::vector<LeverList> from_tool;  // by capsule: motion seen from the tool
+  std::vector<float> distance;       // by capsule: farthest point from the tool centre point
+  std::vector<int> chain;            // frames from the base to the tool
+};
+
+struct Skeleton {
+  // Throws std::invalid_argument when the model does not hold together or is too large.
+  explicit Skeleton(const RobotModel& model);
+
+  std::size_t dof = 0;          // joint coordinates
+  std::size_t coordinates = 0;  // dof + 3: then come the base's x, y, yaw displacement
+  std::vector<MovingFrame> frames;
+  std::vector<SkeletonCapsule> capsules;
+  std::vector<SkeletonPair> pairs;
+  std::vector<SkeletonTool> tools;
+  std::vector<Lever> levers;
+  float reach = 0;  // no capsule point is farther from the base's origin
+};
+
+}  // namespace openral

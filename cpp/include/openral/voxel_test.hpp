@@ -1,0 +1,148 @@
+// One capsule against the voxels: the field first, then smaller pieces, then exact cell boxes.
+#pragma once
+
+#include "openral/geometry.hpp"
+#include "openral/voxels.hpp"
+
+namespace openral::OPENRAL_LANES {
+
+struct VoxelAnswer {
+  enum State { kClear, kUnproven, kHit } state = kClear;
+  S distance = 0;
+  int cell[3] = {0, 0, 0};
+};
+
+struct Point {
+  S x[3];
+};
+
+OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
+  const S at = (coordinate - origin) * inverse;
+  if (!(at > 0)) return 0;
+  return at >= static_cast<S>(size) ? size - 1 : static_cast<int>(at);
+}
+
+// Smallest certified distance from the segment to occupied cells within `need` of it; stops early
+// below `enough`. Adds one unit of work per eight cells.
+[[maybe_unused]] static S nearest_cell(const VoxelField& field, const Point& p, const Point& d,
+                                       S half, S need, S enough, int* cell, int& work) {
+  const S res = field.resolution();
+  const S inverse = 1 / res;
+  const S pad = need + field.slack();
+  int low[3], high[3];
+  S middle[3];
+  for (int i = 0; i < 3; ++i) {
+    const S a = p.x[i], b = p.x[i] + d.x[i];
+    const S origin = field.origin()[static_cast<std::size_t>(i)];
+    const int size = field.shape()[static_cast<std::size_t>(i)];
+    middle[i] = p.x[i] + d.x[i] / 2;
+    const S from = (a < b ? a : b) - pad, to = (a < b ? b : a) + pad;
+    if (to < origin || from > origin + res * static_cast<S>(size)) return need;
+    low[i] = cell_of(from, origin, inverse, size);
+    high[i] = cell_of(to, origin, inverse, size);
+  }
+  const S far = half + need + static_cast<S>(0.8661) * res;
+  const V h = splat(res / 2);
+  alignas(32) S box[3][kLanes];
+  int which[kLanes][3];
+  int filled = 0;
+  S best = need;
+  const auto flush = [&]() {
+    for (int k = filled; k < kLanes; ++k)
+      for (int i = 0; i < 3; ++i) box[i][k] = box[i][0];
+    const V3 centre{load(box[0]), load(box[1]), load(box[2])};
+    const Segment local{V3{splat(p.x[0]), splat(p.x[1]), splat(p.x[2])} - centre,
+                        V3{splat(d.x[0]), splat(d.x[1]), splat(d.x[2])}};
+    alignas(32) S bound[kLanes];
+    store(bound, segment_box(local, {h, h, h}));
+    for (int k = 0; k < filled; ++k) {
+      const S value = bound[k] >= 0 ? bound[k] : 0;  // touching boxes give NaN
+      if (value < best) {
+        best = value;
+        for (int i = 0; i < 3; ++i) cell[i] = which[k][i];
+      }
+    }
+    filled = 0;
+    ++work;
+  };
+  for (int i = low[0]; i <= high[0]; ++i)
+    for (int j = low[1]; j <= high[1]; ++j)
+      for (int w = low[2] / 64; w <= high[2] / 64; ++w) {
+        std::uint64_t bits = field.bits(i, j, w);
+        if (low[2] > w * 64) bits &= ~std::uint64_t{0} << (low[2] - w * 64);
+        if (high[2] - w * 64 < 63) bits &= (std::uint64_t{2} << (high[2] - w * 64)) - 1;
+        for (; bits != 0; bits &= bits - 1) {
+          const int at[3] = {i, j, w * 64 + __builtin_ctzll(bits)};
+          S gap = 0;
+          for (int a = 0; a < 3; ++a) {
+            box[a][filled] = field.origin()[static_cast<std::size_t>(a)] +
+                             res * (static_cast<S>(at[a]) + static_cast<S>(0.5));
+            which[filled][a] = at[a];
+            const S delta = box[a][filled] - middle[a];
+            gap += delta * delta;
+          }
+          if (gap > far * far) continue;
+          if (++filled < kLanes) continue;
+          flush();
+          if (best < enough) return best;
+        }
+      }
+  if (filled > 0) flush();
+  return best;
+}
+
+// Is the segment at least `need` from every occupied cell? `least` is what no finer motion could
+// lower: below it, it is a hit; in between, undecided.
+[[maybe_unused]] static VoxelAnswer voxel_test(const VoxelField& field, const Point& p,
+                                               const Point& d, S half_length, S need, S least,
+                                               int& work) {
+  struct Piece {
+    S start, length;
+  };
+  Piece stack[32];
+  int count = 1;
+  stack[0] = {0, 1};
+  const S res = field.resolution();
+  const S inverse = 1 / res;
+  const std::array<int, 3> shape = field.shape();
+  VoxelAnswer answer;
+  answer.distance = need;
+  while (count > 0) {
+    const Piece piece = stack[--count];
+    Point q, e;
+    int at[3];
+    bool inside = true;
+    const S half = half_length * piece.length;
+    for (int i = 0; i < 3; ++i) {
+      q.x[i] = p.x[i] + d.x[i] * piece.start;
+      e.x[i] = d.x[i] * piece.length;
+      const auto a = static_cast<std::size_t>(i);
+      const S middle = q.x[i] + e.x[i] / 2;
+      at[i] = cell_of(middle, field.origin()[a], inverse, shape[a]);
+      const S past = (middle - field.origin()[a]) * inverse - static_cast<S>(at[i]);
+      inside = inside && past >= 0 && past <= 1;
+    }
+    const S bound = field.distance(field.index(at[0], at[1], at[2]));
+    if (bound - half >= need) continue;
+    // A point of a cell is at most the cell's diagonal farther away than the cell itself.
+    if (inside && bound + static_cast<S>(1.7321) * res < need && need > least + res) {
+      answer.state = VoxelAnswer::kUnproven;
+      answer.distance = bound;
+      for (int i = 0; i < 3; ++i) answer.cell[i] = at[i];
+      return answer;
+    }
+    if (half > res && count + 2 <= 32) {
+      stack[count++] = {piece.start + piece.length / 2, piece.length / 2};
+      stack[count++] = {piece.start, piece.length / 2};
+      continue;
+    }
+    const S exact = nearest_cell(field, q, e, half, need, least, answer.cell, work);
+    if (exact >= need) continue;
+    answer.distance = exact;
+    answer.state = exact >= least ? VoxelAnswer::kUnproven : VoxelAnswer::kHit;
+    return answer;
+  }
+  return answer;
+}
+
+}  // namespace openral::OPENRAL_LANES

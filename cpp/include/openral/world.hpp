@@ -1,0 +1,44 @@
+// Obstacles with names: capsules, spheres (capsules of no length) and boxes, in the base's frame.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "openral/model.hpp"
+
+namespace openral {
+
+struct Primitive {
+  bool box = false;
+  std::string id;
+  Vec3 p0{}, p1{};  // capsule: ends; box: p0 is the centre
+  Vec3 half{};      // box: half extents
+  std::array<double, 9> rotation{1, 0, 0, 0, 1, 0, 0, 0, 1};  // box: its axes are the columns
+  double radius = 0;
+};
+
+// A primitive ready for eight-wide tests; its radius is grown by every rounding it suffers.
+struct Obstacle {
+  bool box = false;
+  std::array<float, 3> p{}, d{};  // capsule: start and direction; box: centre and half extents
+  std::array<float, 9> rotation{};
+  float radius = 0;
+  std::array<float, 3> centre{};
+  float bound = 0;  // everything lies within this distance of the centre
+};
+
+struct World {
+  static constexpr std::size_t kMaxPrimitives = 512;
+  std::vector<Obstacle> obstacles;
+  // Bounding balls again, side by side and padded to a multiple of eight with NaN.
+  std::vector<float> x, y, z, bound;
+  std::vector<std::string> ids;
+
+  // Throws std::invalid_argument naming the first primitive with a number that is not finite,
+  // a negative size or a rotation that is none. The caller has checked the count.
+  void assign(const std::vector<Primitive>& primitives);
+};
+
+}  // namespace openral

@@ -1,0 +1,69 @@
+// One configuration in double precision with the same formulas: no lanes, no inflation.
+#define OPENRAL_LANES exact
+#define OPENRAL_LANE_DOUBLE
+#include "openral/posing.hpp"
+#include "openral/prover.hpp"
+#include "openral/voxel_test.hpp"
+
+namespace openral {
+namespace exact {
+namespace {
+
+double positive(double bound) { return bound >= 0 ? bound : 0; }
+
+double to_obstacle(const Segment& g, const Obstacle& o) {
+  if (!o.box) return positive(segment_segment(g, {splat3(o.p.data()), splat3(o.d.data())}));
+  const V3 p = g.p - splat3(o.p.data());
+  const auto& r = o.rotation;
+  const auto local = [&r](const V3& v) -> V3 {
+    return {r[0] * v.x + r[3] * v.y + r[6] * v.z, r[1] * v.x + r[4] * v.y + r[7] * v.z,
+            r[2] * v.x + r[5] * v.y + r[8] * v.z};
+  };
+  return positive(segment_box({local(p), local(g.d)}, splat3(o.d.data())));
+}
+
+}  // namespace
+}  // namespace exact
+
+void clearances(const Skeleton& skeleton, const World& world, const VoxelField* voxels,
+                const double* q, float reach, float* by_capsule, float* by_pair) noexcept {
+  using namespace exact;
+  Configurations at;
+  for (std::size_t f = 1; f < skeleton.frames.size(); ++f) {
+    const MovingFrame& frame = skeleton.frames[f];
+    at.theta[f][0] = frame.multiplier * q[frame.coordinate] + frame.offset;
+  }
+  for (std::size_t i = 0; i < 3; ++i) at.base[i][0] = q[skeleton.dof + i];
+  Posed posed;
+  pose(skeleton, at, true, posed);
+  int work = 0, cell[3];
+  for (std::size_t c = 0; c < skeleton.capsules.size(); ++c) {
+    const SkeletonCapsule& capsule = skeleton.capsules[c];
+    double best = reach;
+    if (capsule.against_world) {
+      const Segment& g = posed.segment[c];
+      for (const Obstacle& o : world.obstacles) {
+        const double d =
+            to_obstacle(g, o) - static_cast<double>(o.radius) - static_cast<double>(capsule.radius);
+        best = d < best ? d : best;
+      }
+      if (voxels != nullptr && !voxels->empty()) {
+        const double radius = capsule.radius;
+        const double d = nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
+                                      capsule.half_length, best + radius, -1.0, cell, work) -
+                         radius;
+        best = d < best ? d : best;
+      }
+    }
+    by_capsule[c] = static_cast<float>(best);
+  }
+  for (std::size_t i = 0; i < skeleton.pairs.size(); ++i) {
+    const SkeletonPair& pair = skeleton.pairs[i];
+    const double d = positive(segment_segment(posed.segment[pair.a], posed.segment[pair.b])) -
+                     static_cast<double>(pair.radii);
+    by_pair[i] =
+        static_cast<float>(d < static_cast<double>(reach) ? d : static_cast<double>(reach));
+  }
+}
+
+}  // namespace openral

@@ -1,0 +1,2 @@
+#define OPENRAL_LANES scalar
+#include "openral/prover_lanes.hpp"

@@ -1,0 +1,210 @@
+#include "openral/kernel.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "check.hpp"
+#include "draw.hpp"
+
+using namespace testing;
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+constexpr std::int64_t kNow = 1'000'000'000;
+
+std::vector<std::uint8_t> clutter(Random& r, std::array<int, 3> shape, int count) {
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]), 0);
+  while (count-- > 0)
+    cells[static_cast<std::size_t>(pick(r, 0, static_cast<int>(cells.size()) - 1))] = 1;
+  return cells;
+}
+
+void furnish(Kernel& kernel, std::uint64_t seed) {
+  Random r(seed);
+  kernel.set_world(world(r, 20, 0.4, 1.6), kNow);
+  const std::array<int, 3> shape{40, 40, 40};
+  const auto cells = clutter(r, shape, 20);
+  kernel.set_voxels(cells.data(), shape, {-1, -1, -1}, 0.05, kNow);
+  kernel.set_base(0, 0, 0, kNow);
+}
+
+std::vector<std::vector<double>> rows(Random& r, const RobotModel& m, Mode mode,
+                                      const std::vector<double>& q, double size) {
+  std::vector<std::vector<double>> out;
+  const std::size_t width = mode == Mode::kCartesianPose ? 7
+                            : mode == Mode::kBodyTwist   ? 3
+                            : mode == Mode::kCartesianDelta || mode == Mode::kCartesianTwist
+                                ? 6
+                                : q.size();
+  std::vector<double> at = q, step;
+  for (std::size_t j = 0; j < width; ++j) step.push_back(uniform(r, -size, size));
+  for (int row = 0; row < 12; ++row) {
+    if (mode == Mode::kJointPosition || mode == Mode::kJointTrajectory) {
+      for (std::size_t j = 0; j < q.size(); ++j)
+        at[j] = std::clamp(at[j] + step[j], m.coordinates[j].lower, m.coordinates[j].upper);
+      out.push_back(at);
+    } else if (mode == Mode::kCartesianPose) {
+      out.push_back({0, 0, 0, 0, 0, 0, 1});
+    } else {
+      out.push_back(step);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, std::align_val_t align) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto a = static_cast<std::size_t>(align);
+  if (void* p = std::aligned_alloc(a, (size + a - 1) / a * a)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+TEST(a_verdict_allocates_nothing_in_any_mode) {
+  Random r(11);
+  int accepted = 0, refused = 0;
+  for (int round = 0; round < 60; ++round) {
+    const RobotModel m = robot(r, true);
+    Kernel kernel(m, {});
+    furnish(kernel, static_cast<std::uint64_t>(round));
+    for (int mode = 0; mode < 13; ++mode) {
+      const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+      kernel.set_state(q, still, kNow);
+      const auto bytes =
+          chunk(static_cast<Mode>(mode), rows(r, m, static_cast<Mode>(mode), q, 0.02), 0.05);
+      const long before = allocations.load();
+      for (int again = 0; again < 2; ++again) {
+        kernel.reset();
+        const Verdict v = kernel.validate(bytes, kNow);
+        (v.accepted ? accepted : refused)++;
+        kernel.estop();
+        (void)kernel.recover();
+        (void)kernel.validate(bytes, kNow);
+      }
+      CHECK(allocations.load() == before);
+    }
+  }
+  CHECK(accepted > 30 && refused > 30);
+}
+
+TEST(scalar_and_vector_code_agree) {
+  Random r(12);
+  int same = 0, other = 0, accepted = 0;
+  for (int round = 0; round < 150; ++round) {
+    const RobotModel m = robot(r, round % 3 == 0);
+    KernelOptions portable;
+    portable.scalar_only = true;
+    Kernel fast(m, {}), slow(m, portable);
+    CHECK(!slow.vectorised());
+    furnish(fast, static_cast<std::uint64_t>(round) + 100);
+    furnish(slow, static_cast<std::uint64_t>(round) + 100);
+    for (int shot = 0; shot < 10; ++shot) {
+      const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+      const Mode mode = static_cast<Mode>(pick(r, 0, 7));
+      const auto bytes = chunk(mode, rows(r, m, mode, q, 0.03), 0.05);
+      Verdict v[2];
+      int i = 0;
+      for (Kernel* k : {&fast, &slow}) {
+        k->set_state(q, still, kNow);
+        k->reset();
+        v[i++] = k->validate(bytes, kNow);
+      }
+      (v[0].status == v[1].status ? same : other)++;
+      accepted += v[0].accepted ? 1 : 0;
+    }
+  }
+  CHECK(accepted > 50);
+  CHECK_LE(other, same / 200);  // knife edges may fall either way
+}
+
+// Distances in double precision by the plainest means, on capsule ends from Tree.
+TEST(accepted_joint_paths_keep_clear_of_spheres_when_sampled) {
+  Random r(13);
+  int accepted = 0;
+  for (int round = 0; round < 250; ++round) {
+    RobotModel m = robot(r);
+    m.pairs.clear();
+    m.envelope.world_margin = 0.02;
+    Kernel kernel(m, {});
+    std::vector<Primitive> things;
+    for (const Primitive& p : world(r, 8, 0.2, 1.0))
+      if (!p.box && p.p0 == p.p1) things.push_back(p);
+    kernel.set_world(things, kNow);
+    const Tree tree(m.joints, m.coordinates.size());
+    std::vector<Pose> poses(tree.links());
+    for (int shot = 0; shot < 6; ++shot) {
+      const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+      kernel.set_state(q, still, kNow);
+      kernel.reset();
+      const auto path = rows(r, m, Mode::kJointPosition, q, 0.05);
+      if (!kernel.validate(chunk(Mode::kJointPosition, path, 0.05), kNow).accepted) continue;
+      ++accepted;
+      std::vector<double> from = q;
+      for (const auto& to : path) {
+        for (int i = 0; i <= 10; ++i) {
+          std::vector<double> at = from;
+          for (std::size_t j = 0; j < at.size(); ++j) at[j] += (to[j] - from[j]) * i / 10.0;
+          tree.forward(at, poses);
+          for (const Capsule& c : m.capsules) {
+            if (c.link == 0) continue;
+            const Pose& pose = poses[static_cast<std::size_t>(c.link)];
+            for (const Primitive& s : things)
+              for (int k = 0; k <= 8; ++k) {
+                double sum = 0;
+                for (std::size_t a = 0; a < 3; ++a) {
+                  double x = pose.translation[a] - s.p0[a];
+                  for (std::size_t b = 0; b < 3; ++b)
+                    x += pose.rotation[3 * a + b] * (c.p0[b] + (c.p1[b] - c.p0[b]) * k / 8.0);
+                  sum += x * x;
+                }
+                CHECK_LE(0.02, std::sqrt(sum) - c.radius - s.radius);
+              }
+          }
+        }
+        from = to;
+      }
+    }
+  }
+  CHECK(accepted > 100);
+}
+
+TEST(a_field_rebuilt_on_another_thread_is_never_seen_half_done) {
+  Random r(14);
+  const RobotModel m = robot(r);
+  Kernel kernel(m, {});
+  const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+  kernel.set_state(q, still, kNow);
+  const std::array<int, 3> shape{32, 32, 32};
+  const auto cells = clutter(r, shape, 200);
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 60; ++i) {
+      kernel.set_voxels(cells.data(), shape, {-0.8, -0.8, -0.8}, 0.05, kNow + i);
+      kernel.set_world(world(r, 10, 0.3, 1.2), kNow + i);
+    }
+    done = true;
+  });
+  const auto bytes = chunk(Mode::kJointPosition, {q, q, q}, 0.05);
+  int answers = 0;
+  while (!done) {
+    kernel.reset();
+    const Verdict v = kernel.validate(bytes, kNow + 60);
+    answers += v.status != Status::kVoxelUnavailable ? 1 : 0;
+  }
+  writer.join();
+  CHECK(answers > 0);
+}

@@ -1,0 +1,112 @@
+"""How fast the kernel is on this machine, on the workload of its specification."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+from openral.manifest.control import ControlMode
+from openral.ros.types import registry
+from openral.safety.bench_robot import bench_robot
+from openral.safety.bench_work import chunk, motion, obstacles, voxels
+from openral.safety.kernel import Kernel
+
+_NOW = 1_000_000_000
+
+
+def _kernel(near: bool, with_voxels: bool, scalar: bool, rng: np.random.Generator) -> Kernel:
+    robot = bench_robot(tracking_error=0.002, ee_speed_m_s=10.0, ee_angular_rad_s=20.0)
+    kernel = Kernel(robot, scalar_only=scalar)
+    kernel.set_world(obstacles(rng, 0.0 if near else 0.2), _NOW)
+    if with_voxels:
+        kernel.set_voxels(voxels(rng, 0.05 if near else -0.25), _NOW)
+    return kernel
+
+
+def _sample(kernel: Kernel, rng: np.random.Generator, count: int, rows: int = 50) -> dict[str, Any]:
+    times, accepted, work = [], 0, 0
+    for _ in range(count):
+        case = motion(rng, rows)
+        data = registry.encode(chunk(ControlMode.JOINT_POSITION, case.rows))
+        kernel.set_state(case.start, stamp_ns=_NOW)
+        kernel.reset()
+        best = 10**12
+        for _ in range(3):  # the best of three, so that another process does not count
+            kernel.reset()
+            begin = time.perf_counter_ns()
+            verdict = kernel.validate_bytes(data, _NOW)
+            best = min(best, time.perf_counter_ns() - begin)
+        accepted += verdict.accepted
+        work = max(work, verdict.work)
+        times.append(best / 1000)
+    return {
+        "median_us": round(statistics.median(times), 2),
+        "p99_us": round(float(np.percentile(times, 99)), 2),
+        "max_us": round(max(times), 2),
+        "accepted": round(accepted / count, 3),
+        "most_work": work,
+    }
+
+
+def _accepted_median(kernel: Kernel, rng: np.random.Generator, count: int, rows: int) -> float:
+    times: list[int] = []
+    while len(times) < count:
+        case = motion(rng, rows, 0.005)
+        data = registry.encode(chunk(ControlMode.JOINT_POSITION, case.rows))
+        kernel.set_state(case.start, stamp_ns=_NOW)
+        kernel.reset()
+        begin = time.perf_counter_ns()
+        verdict = kernel.validate_bytes(data, _NOW)
+        if verdict.accepted:
+            times.append(time.perf_counter_ns() - begin)
+    return statistics.median(times) / rows
+
+
+def _rebuild_ms(rng: np.random.Generator) -> float:
+    kernel = Kernel(bench_robot())
+    grid = voxels(rng, 0.0)
+    times = []
+    for _ in range(15):
+        begin = time.perf_counter_ns()
+        kernel.set_voxels(grid, _NOW)
+        times.append((time.perf_counter_ns() - begin) / 1e6)
+    return round(statistics.median(times), 3)
+
+
+def _call_us() -> float:
+    """A call that the kernel answers before it does any work: all of it is the way in and out."""
+    kernel = Kernel(bench_robot())
+    kernel.estop("benchmark")
+    call, times = kernel.validate_bytes, []
+    for _ in range(2000):
+        begin = time.perf_counter_ns()
+        call(b"", _NOW)
+        times.append(time.perf_counter_ns() - begin)
+    empty = []
+    for _ in range(2000):
+        begin = time.perf_counter_ns()
+        empty.append(time.perf_counter_ns() - begin)
+    return round((statistics.median(times) - statistics.median(empty)) / 1000, 3)
+
+
+def kernel_benchmark(count: int = 400, seed: int = 1) -> dict[str, Any]:
+    """Measures everything once, on one thread."""
+    rng = np.random.default_rng(seed)
+    out: dict[str, Any] = {"benchmark": "kernel", "rows": 50, "primitives": 20, "cell_m": 0.025}
+    out["voxels"] = int(voxels(rng, 0.0).cells.sum())
+    for scalar in (False, True):
+        name = "scalar" if scalar else "vectorised"
+        bare, full = _kernel(False, False, scalar, rng), _kernel(False, True, scalar, rng)
+        out[name] = {
+            "far": _sample(full, rng, count),
+            "near": _sample(_kernel(True, True, scalar, rng), rng, count),
+            "ns_per_configuration": round(_accepted_median(bare, rng, 100, 256), 1),
+            "ns_per_configuration_voxels": round(_accepted_median(full, rng, 100, 256), 1),
+        }
+        out["avx2"] = out.get("avx2", False) or full.vectorised
+    out["field_rebuild_80_ms"] = _rebuild_ms(rng)
+    out["python_call_us"] = _call_us()
+    return out

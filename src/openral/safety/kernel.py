@@ -1,0 +1,152 @@
+"""The kernel as the rest of openral uses it; the work is done in C++."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from openral import _core
+from openral.errors import ConfigError
+from openral.manifest.robot import RobotDescription
+from openral.ros.message import Message
+from openral.ros.types import registry
+from openral.safety.obstacles import Obstacle, VoxelGrid
+from openral.safety.robot_model import robot_model
+
+Verdict = _core.Verdict
+Joints = Mapping[str, float] | ArrayLike
+
+
+class Gate(Enum):
+    """Whether motion can pass at all."""
+
+    READY = 0
+    STOPPED = 1
+    RECOVERING = 2
+
+
+class Kernel:
+    """The one gate between a proposed motion and the motors of one robot.
+
+    Stamps and `now` are nanoseconds on the graph's clock; a stamp is when a thing was measured.
+    One thread validates; the setters may run on other threads. `validate_bytes(buffer, now)` takes
+    the CDR of an openral_msgs/msg/ActionChunk and is the fast way in.
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        *,
+        requires_world: bool | None = None,
+        requires_voxels: bool | None = None,
+        warn_only: bool = False,
+        simulated: bool = False,
+        scalar_only: bool = False,
+        stall_s: float = 2.0,
+    ) -> None:
+        if warn_only and not simulated:
+            raise ConfigError("warn_only lets refused motions pass: only a simulation may set it")
+        if warn_only:
+            warnings.warn(
+                f"safety kernel of '{robot.id}' only warns: unsafe motions will be executed",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        safety = robot.safety
+        self.robot = robot
+        self.estop_reason: str | None = None
+        self._index = {name: i for i, name in enumerate(robot.joint_names)}
+        try:
+            self._core = _core.Kernel(
+                robot_model(robot),
+                scalar_only=scalar_only,
+                warn_only=warn_only,
+                needs_world=safety.requires_world if requires_world is None else requires_world,
+                needs_voxels=safety.requires_voxels if requires_voxels is None else requires_voxels,
+                stall_ns=round(stall_s * 1e9),
+            )
+        except ValueError as error:
+            raise ConfigError(f"robot '{robot.id}': {error}") from error
+        self.validate_bytes = self._core.validate_bytes
+
+    def set_state(self, q: Joints, qd: Joints | None = None, stamp_ns: int = 0) -> None:
+        """The measured joint positions and velocities, by name or in the manifest's order.
+
+        By name, joints of other robots are ignored; a joint that is missing leaves the state
+        incomplete, and motion is dropped until a complete one arrives.
+        """
+        position = self._joints(q)
+        velocity = np.zeros(len(self._index)) if qd is None else self._joints(qd)
+        self._core.set_state(position, velocity, stamp_ns)
+
+    def set_world(self, obstacles: Iterable[Obstacle], stamp_ns: int) -> None:
+        """All known obstacles, in the base's frame as it was at the stamp; replaces the last."""
+        try:
+            self._core.set_world([o.primitive() for o in obstacles], stamp_ns)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+
+    def set_voxels(self, grid: VoxelGrid, stamp_ns: int) -> None:
+        """The occupied voxels, in the base's frame as it was at the stamp.
+
+        Rebuilds the distance field on the calling thread, without the interpreter's lock.
+        """
+        try:
+            self._core.set_voxels(grid.bytes(), grid.origin, grid.resolution, stamp_ns)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+
+    def set_base(self, pose: tuple[float, float, float], stamp_ns: int) -> None:
+        """The base's x, y and yaw in a frame that stands still."""
+        try:
+            self._core.set_base(*pose, stamp_ns)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+
+    def validate(self, chunk: Message, now_ns: int) -> Verdict:
+        """The verdict on an ActionChunk; a refusal latches the stop."""
+        return self.validate_bytes(registry.encode(chunk), now_ns)
+
+    def estop(self, reason: str) -> None:
+        """Latches the stop; nothing passes until `reset` or `recover`."""
+        self.estop_reason = reason
+        self._core.estop()
+
+    def reset(self) -> None:
+        """Clears the stop; the next motion starts from the measured pose like every other."""
+        self.estop_reason = None
+        self._core.reset()
+
+    def recover(self) -> None:
+        """After a stop, lets slow motion pass that leads out of the margin; then back to normal."""
+        if not self._core.recover():
+            raise ConfigError(f"recovery starts from a stop; the kernel is {self.gate.name}")
+        self.estop_reason = None
+
+    @property
+    def gate(self) -> Gate:
+        """Whether motion can pass at all."""
+        return Gate(self._core.gate)
+
+    @property
+    def vectorised(self) -> bool:
+        """Whether the AVX2 code is in use."""
+        return self._core.vectorised
+
+    def clearance(self, q: Joints, reach: float = 0.5) -> tuple[float, float]:
+        """Least distance to the world and between links at a pose, cut off at `reach`."""
+        world, own = self._core.clearance(self._joints(q), reach)
+        return world, own
+
+    def _joints(self, values: Joints) -> NDArray[np.float64]:
+        if not isinstance(values, Mapping):
+            return np.ascontiguousarray(values, np.float64)
+        out = np.full(len(self._index), np.nan)
+        for name, value in values.items():
+            if (i := self._index.get(name)) is not None:
+                out[i] = value
+        return out

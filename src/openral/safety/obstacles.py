@@ -1,0 +1,84 @@
+"""What the robot must not touch: obstacles with names, and voxels. All in the base's frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from openral import _core
+from openral.errors import ConfigError
+
+Vec3 = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A ball."""
+
+    id: str
+    centre: Vec3
+    radius: float
+
+    def primitive(self) -> _core.Primitive:
+        """The kernel's form of it."""
+        return _core.Primitive.capsule(self.id, self.centre, self.centre, self.radius)
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within `radius` of a segment."""
+
+    id: str
+    p0: Vec3
+    p1: Vec3
+    radius: float
+
+    def primitive(self) -> _core.Primitive:
+        """The kernel's form of it."""
+        return _core.Primitive.capsule(self.id, self.p0, self.p1, self.radius)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box with half sizes along its own axes."""
+
+    id: str
+    centre: Vec3
+    half: Vec3
+    quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    """Orientation, x y z w."""
+
+    def primitive(self) -> _core.Primitive:
+        """The kernel's form of it."""
+        length = float(np.linalg.norm(self.quaternion))
+        if not 0.5 < length < 2:
+            raise ConfigError(f"obstacle '{self.id}': {self.quaternion} is not an orientation")
+        rotation = Rotation.from_quat(self.quaternion).as_matrix().ravel().tolist()
+        return _core.Primitive.box(self.id, self.centre, self.half, rotation)
+
+
+Obstacle = Sphere | Capsule | Box
+
+
+@dataclass(frozen=True)
+class VoxelGrid:
+    """Occupied cells: cell (i, j, k) spans resolution·(i..i+1, j..j+1, k..k+1) from the origin."""
+
+    cells: NDArray[np.bool_] | NDArray[np.uint8] = field(repr=False)
+    """Non-zero where something is."""
+    origin: Vec3
+    """Lowest corner of cell (0, 0, 0)."""
+    resolution: float
+    """Side of a cell in metres."""
+
+    def bytes(self) -> NDArray[np.uint8]:
+        """The cells as the kernel reads them: one byte each, without a copy where possible."""
+        cells = np.ascontiguousarray(self.cells)
+        if cells.ndim != 3 or cells.dtype not in (np.bool_, np.uint8):
+            raise ConfigError(
+                f"a voxel grid is a 3-d array of bool or uint8, not {cells.ndim}-d of {cells.dtype}"
+            )
+        return cells.view(np.uint8)
