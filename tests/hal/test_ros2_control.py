@@ -136,7 +136,7 @@ def test_an_estop_is_acknowledged_by_joints_at_rest_and_cleared_without_a_jump(
     assert stopped.fastest_joint < 0.05
     with pytest.raises(SafetyViolation, match="operator"):
         hal.send_action(joint_chunk([home]))
-    with pytest.raises(SafetyViolation, match="rearm"):
+    with pytest.raises(SafetyViolation, match="clear the stop"):
         hal.driver.send(home)
     stamp = stopped.stamp_ns
     until(lambda: hal.read_state().stamp_ns > stamp + 300_000_000)

@@ -126,14 +126,14 @@ class Ros2ControlDriver:
         """Targets for all controllers."""
         self._require_connected()
         if self._stopped:
-            raise SafetyViolation(f"'{self.robot.id}' is stopped; rearm it before it moves")
+            raise SafetyViolation(f"'{self.robot.id}' is stopped; clear the stop before it moves")
         self._publish(positions)
 
-    def hold(self) -> None:
+    def hold(self, reason: str = "asked") -> None:
         """Stays where it is now."""
         self._publish(self.read_state().positions)
 
-    def estop(self) -> None:
+    def estop(self, reason: str = "asked") -> None:
         """Refuses targets from now on and returns once the joints are measured at rest."""
         self._stopped = True
         self._require_connected()
@@ -142,7 +142,7 @@ class Ros2ControlDriver:
         self.hold()
         self._await(self._at_rest, lambda: f"'{self.robot.id}' does not come to rest", 1.0)
 
-    def rearm(self) -> None:
+    def clear_estop(self) -> None:
         """Takes a stop back: the target is where the robot is."""
         if deaf := self._deaf():
             raise TransportError(f"controllers {', '.join(deaf)} do not listen any more")

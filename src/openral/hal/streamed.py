@@ -51,13 +51,13 @@ class JointDriver(Protocol):
     def send(self, positions: Any) -> None:
         """Sets every joint's target; refused with SafetyViolation while stopped."""
 
-    def hold(self) -> None:
+    def hold(self, reason: str = "asked") -> None:
         """Stays where it is now."""
 
-    def estop(self) -> None:
-        """Stops and refuses targets until `rearm`."""
+    def estop(self, reason: str = "asked") -> None:
+        """Stops and refuses targets until `clear_estop`."""
 
-    def rearm(self) -> None:
+    def clear_estop(self) -> None:
         """Takes a stop back without a jump."""
 
     def close(self) -> None:
@@ -136,14 +136,14 @@ class StreamedHAL:
         self._require_connected()
         self._executor.stop(reason)
         with self._bus:
-            self.driver.estop()
+            self.driver.estop(reason)
             self._guarded_tick()
 
     def clear_estop(self) -> None:
         """Takes a stop or a fault back: holds where the robot is now."""
         self._require_connected()
         with self._bus:
-            self.driver.rearm()
+            self.driver.clear_estop()
             state = self.driver.read_state()
             self._executor.clear()
             self._executor.seed(state.positions, "estop cleared")
@@ -172,11 +172,11 @@ class StreamedHAL:
             self._fault = error
             if not self._executor.stopped:
                 self._executor.stop(f"fault: {error}")
-                self._try_to_stop()
+                self._try_to_stop(str(error))
 
-    def _try_to_stop(self) -> None:
+    def _try_to_stop(self, reason: str) -> None:
         try:
-            self.driver.estop()
+            self.driver.estop(reason)
         except OpenralError as error:
             self._log.error("the stop is not confirmed", error=str(error))
 
