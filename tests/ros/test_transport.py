@@ -227,9 +227,6 @@ def test_one_process_cannot_open_a_domain_twice_differently(pair: Any, domain: i
 def test_a_small_receive_buffer_is_told_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from openral.ros.log import configure_logging
-
-    configure_logging()
     limit = tmp_path / "rmem_max"
     limit.write_text("212992\n")
     monkeypatch.setattr(dds_config, "_RMEM_MAX", limit)

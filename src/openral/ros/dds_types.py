@@ -11,12 +11,13 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import structlog
 from cyclonedds.domain import DomainParticipant
 from cyclonedds.idl import make_idl_struct
 from cyclonedds.idl.types import uint8
 from cyclonedds.internal import DDS
 from cyclonedds.topic import Topic
+
+from openral.ros.log import logger
 
 KNOWN_VERSION = "11.0.1"
 _SEARCHED_WORDS = 32
@@ -142,7 +143,7 @@ def _size_fields(topic: Topic[Any]) -> tuple[ctypes.c_uint32, ctypes.c_uint32] |
 
 @cache
 def _warn_once() -> None:
-    structlog.get_logger("openral").warning(
+    logger().warning(
         "cannot withhold DDS type information: some ROS 2 peers (Kilted's FastDDS) may not match",
         cyclonedds=version("cyclonedds"),
         known=KNOWN_VERSION,
