@@ -1,6 +1,8 @@
 // One configuration in double precision with the same formulas: no lanes, no inflation.
 #define OPENRAL_LANES exact
 #define OPENRAL_LANE_DOUBLE
+#include <limits>
+
 #include "openral/posing.hpp"
 #include "openral/prover.hpp"
 #include "openral/voxel_test.hpp"
@@ -50,7 +52,8 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
       if (voxels != nullptr && !voxels->empty()) {
         const double radius = capsule.radius;
         const double d = nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
-                                      capsule.half_length, best + radius, -1.0, cell, work) -
+                                      capsule.half_length, best + radius, -1.0, cell, work,
+                                      std::numeric_limits<int>::max()) -
                          radius;
         best = d < best ? d : best;
       }

@@ -37,7 +37,7 @@ bool Lowering::lower_velocities(const ChunkView& c, std::size_t s, Verdict&) noe
       width(row + 1)[j] += model_.envelope.jitter * travel;
     }
     last[j] = c.slots[s].at(c.rows - 1, k);
-    stops = stops || (last[j] != 0 && limits(j).role == Role::kBody);
+    stops = stops || (last[j] != 0 && limits(j).role != Role::kGripper);
   }
   if (base)
     for (std::size_t row = 0; row < c.rows; ++row) displace_base(row + 1);
@@ -54,6 +54,17 @@ void Lowering::stub(std::size_t row, const double* rates, double seconds) noexce
       point(end)[j] =
           std::clamp(point(end)[j] + rates[j] * seconds, std::min(limits(j).lower, point(row)[j]),
                      std::max(limits(j).upper, point(row)[j]));
+  if (model_.mobile && model_.base[0] >= 0) {
+    const double vx = rates[model_.base[0]], vy = rates[model_.base[1]],
+                 turn = rates[model_.base[2]];
+    const double yaw = start_.q[static_cast<std::size_t>(model_.base[2])];
+    const double brake =
+        std::max(seconds, std::hypot(vx, vy) / (2 * model_.envelope.base_deceleration));
+    double* to = point(end) + skeleton_.dof;
+    to[0] += (std::cos(yaw) * vx + std::sin(yaw) * vy) * brake;
+    to[1] += (-std::sin(yaw) * vx + std::cos(yaw) * vy) * brake;
+    to[2] += turn * brake;
+  }
   span(static_cast<int>(row), static_cast<int>(end), static_cast<int>(row) - 1, 0);
   std::copy_n(width(row), skeleton_.coordinates, width(static_cast<std::size_t>(span_count_ - 1)));
 }
@@ -75,6 +86,12 @@ bool Lowering::lower_torques(const ChunkView& c, std::size_t s, Verdict& out) no
         out.status = Status::kEffortLimit;
         out.value = c.slots[s].at(row, k);
         out.limit = limits(j).effort;
+        return false;
+      }
+      if (limits(j).role == Role::kBase && torque > 0) {  // nothing bounds where it would roll
+        out.row = static_cast<std::int32_t>(row);
+        out.joint = static_cast<std::int16_t>(j);
+        out.status = Status::kUnproven;
         return false;
       }
       share = std::max(share, torque / limits(j).effort);

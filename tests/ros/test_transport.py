@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -13,8 +15,10 @@ from openral.errors import ConfigError
 from openral.ros import dds_config
 from openral.ros.dds_config import DEFAULT_DOMAIN, Network, cyclone_xml
 from openral.ros.dds_transport import DdsTransport
+from openral.ros.node import Node
 from openral.ros.qos import DEFAULT, LATCHED, SENSOR, SERVICE
 from openral.ros.transport import EndpointSpec
+from openral.ros.types import new
 
 SPEC = EndpointSpec("rt/x", "a::msg::dds_::X_", DEFAULT, b"typehash=RIHS01_0;")
 
@@ -90,6 +94,86 @@ def test_no_type_information_is_advertised(pair: Any, until: Any) -> None:
     writer.close()
 
 
+def test_many_topics_of_one_type_cost_no_memory(graph: Any) -> None:
+    """Cyclone's table of types grows without end if it meets too many of the same name."""
+    process = graph.program("many_topics.py")
+    output, errors = process.communicate(timeout=120)
+    assert (output, process.returncode) == ("300 topics, 0 with a structure\n", 0), errors
+
+
+def test_a_topic_can_have_another_type_when_nobody_uses_it_any_more(pair: Any) -> None:
+    first = pair[0].writer(EndpointSpec("rt/reused", "a::msg::dds_::X_", DEFAULT))
+    other = EndpointSpec("rt/reused", "a::msg::dds_::Y_", DEFAULT)
+    with pytest.raises(ConfigError, match="already carries 'a::msg::dds_::X_'"):
+        pair[0].reader(other)
+    first.close()
+    pair[0].reader(other).close()
+
+
+def test_topics_and_contexts_can_be_made_anew_at_once(domain: int, pair: Any) -> None:
+    """Cyclone forgets what was deleted only a little later."""
+    for number in range(60):
+        writer = pair[0].writer(SPEC)
+        reader = pair[1].reader(SPEC) if number % 3 else None
+        writer.close()
+        if reader is not None:
+            reader.close()
+        brief = DdsTransport(Network(domain))
+        brief.writer(SPEC)
+        brief.close()
+
+
+def test_endpoints_come_and_go_while_everything_talks(graph: Any, until: Any) -> None:
+    near, far = graph.node("near"), graph.node("far", apart=True)
+    stop = threading.Event()
+    failures: list[BaseException] = []
+    heard: list[str] = []
+
+    def worker(work: Any) -> threading.Thread:
+        def run() -> None:
+            try:
+                while not stop.is_set():
+                    work()
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        return thread
+
+    publisher = near.create_publisher("std_msgs/msg/String", "/chat")
+    client = far.create_client("rcl_interfaces/srv/ListParameters", "/near/list_parameters")
+    assert client.wait_for_service(20.0)
+
+    def talk() -> None:
+        publisher.publish(new("std_msgs/msg/String", data="x"))
+        time.sleep(0.0005)
+
+    def churn(node: Any) -> None:
+        subscription = node.create_subscription(
+            "std_msgs/msg/String", "/chat", lambda m: heard.append(m.data)
+        )
+        service = node.create_service("std_srvs/srv/Trigger", "~/go", lambda a, b: b)
+        time.sleep(0.01)
+        node.destroy_subscription(subscription)
+        node.destroy_service(service)
+
+    threads = [
+        worker(talk),
+        worker(lambda: churn(near)),
+        worker(lambda: churn(far)),
+        worker(lambda: client.call(client.request_class(), 20.0)),
+        worker(lambda: Node("brief", context=far.context).destroy()),
+    ]
+    until(lambda: len(heard) > 100 or failures)
+    time.sleep(1.0)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert near.callback_errors == far.callback_errors == 0
+
+
 def test_domains_do_not_hear_each_other(graph: Any, other_domain: int, until: Any) -> None:
     got: list[str] = []
     listener = graph.node("listener", apart=True, domain=other_domain)
@@ -98,8 +182,6 @@ def test_domains_do_not_hear_each_other(graph: Any, other_domain: int, until: An
     there = graph.node("there", apart=True, domain=other_domain).create_publisher(
         "std_msgs/msg/String", "/chat"
     )
-    from openral.ros.types import new
-
     until(lambda: there.has_subscribers)
     assert not here.has_subscribers
     here.publish(new("std_msgs/msg/String", data="here"))
@@ -145,9 +227,6 @@ def test_one_process_cannot_open_a_domain_twice_differently(pair: Any, domain: i
 def test_a_small_receive_buffer_is_told_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from openral.ros.log import configure_logging
-
-    configure_logging()
     limit = tmp_path / "rmem_max"
     limit.write_text("212992\n")
     monkeypatch.setattr(dds_config, "_RMEM_MAX", limit)

@@ -150,6 +150,24 @@ def test_a_base_brakes_before_the_wall() -> None:
     assert kernel.validate(chunk(M.BODY_TWIST, too_fast), NOW).status == "base_speed"
 
 
+def test_base_joints_driven_as_joints_are_checked_like_the_base() -> None:
+    robot = mobile_robot()
+    wall = Box("wall", (1.2, 0.0, 0.5), (0.1, 2.0, 0.5))
+    kernel = at_home(robot, [wall])
+    slot = {"joint_names": ["base_x", "base_y", "base_yaw"]}
+    rows = np.tile([0.3, 0.0, 0.0], (3, 1))
+    assert kernel.validate(chunk(M.JOINT_VELOCITY, rows, **slot), NOW).accepted
+    verdict = kernel.validate(chunk(M.JOINT_VELOCITY, np.tile(rows, (14, 1)), **slot), NOW)
+    assert verdict.status == "world_collision"
+    kernel.reset()
+    torque = kernel.validate(chunk(M.JOINT_TORQUE, rows, **slot), NOW)
+    assert torque.status == "unproven"
+    kernel.reset()
+    way = np.linspace([0.0, 0.0, 0.0], [0.8, 0.0, 0.0], 40)[1:]
+    verdict = kernel.validate(chunk(M.JOINT_POSITION, way, **slot), NOW)
+    assert verdict.status == "world_collision"
+
+
 def test_composite_parts_are_judged_together() -> None:
     robot = mobile_robot()
     kernel = at_home(robot)

@@ -27,9 +27,9 @@
 //    distance formulas err by a few units of the same magnitudes, inside the factor 64 used
 //    there. Levers and radii are rounded up. Every test has the form `bound ≥ need`, so NaN and
 //    overflow are never proof.
-// 5. Bisection. An unproven piece is cut in eight; a piece whose middle already violates the
-//    margin by more than its widths can explain is a hit; pieces that stay undecided at the last
-//    depth, and everything past the work budget, are refusals.
+// 5. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
+//    by more than its nominal motion can explain is a hit; pieces that stay undecided at the
+//    shortest length, and everything past the work budget, are refusals.
 #pragma once
 
 #include <cstdint>

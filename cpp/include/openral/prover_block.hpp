@@ -9,7 +9,7 @@ namespace openral::OPENRAL_LANES {
 
 // A piece of a span: from fraction `start` on, `length` of it.
 struct Piece {
-  std::int32_t span, depth;
+  std::int32_t span;
   float start, length;
 };
 
@@ -31,6 +31,7 @@ class Block {
   void test(const Piece* pieces, int count) {
     active_ = (1U << count) - 1;
     unproven = hit = 0;
+    for (S& e : excess) e = 0;
     fill(pieces, count);
     pose(s_, configurations_, planar_, posed_);
     inflate(pieces, count);
@@ -42,7 +43,8 @@ class Block {
 
   unsigned unproven = 0, hit = 0;  // lanes
   Culprit culprit[kLanes];
-  int work = 0;
+  S excess[kLanes];         // how many times too wide each unproven lane's motion is
+  int work = 0, limit = 0;  // units spent in this block on voxels, and how many may be
 
  private:
   bool moves_base(const Span& span) const {
@@ -77,17 +79,26 @@ class Block {
                     : sum(b.s_.levers.data(), b.s_.capsules.data()[c].motion, b.wide_);
   }
 
+  // Notes how much smaller a lane's motion would have to be for the bound to suffice.
+  OPENRAL_INLINE void exceed(Block& b, int lane, S bound, S need, S least) {
+    const S times = bound > least ? (need - least) / (bound - least) : static_cast<S>(8);
+    b.excess[lane] = times > b.excess[lane] ? times : b.excess[lane];
+  }
+
   // Files the verdict of one test: proven where bound ≥ need, a hit where it is below `least`.
   OPENRAL_INLINE void judge(Block& b, V bound, V need, V least, Finding finding, int capsule,
                             int other, S radii, S limit) {
     const unsigned open = b.active_ & ~bits(bound >= need);
     if (open == 0) return;
     const unsigned sure = open & ~bits(bound >= least);
-    alignas(32) S value[kLanes];
+    alignas(32) S value[kLanes], all[kLanes], rest[kLanes];
     store(value, bound);
+    store(all, need);
+    store(rest, least);
     for (unsigned m = open; m != 0; m &= m - 1) {
       const int lane = __builtin_ctz(m);
       const unsigned bit = 1U << lane;
+      exceed(b, lane, value[lane], all[lane], rest[lane]);
       if ((b.hit & bit) != 0 || ((b.unproven & bit) != 0 && (sure & bit) == 0)) continue;
       const S distance = value[lane] == value[lane] ? value[lane] - radii : -radii;
       b.culprit[lane] = {finding, capsule, other, {0, 0, 0}, distance, limit};

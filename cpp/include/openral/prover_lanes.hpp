@@ -1,4 +1,5 @@
-// The driver: blocks of eight spans in order, each undecided piece cut in eight at once.
+// The driver: blocks of eight spans in order; undecided pieces are cut in two, four or eight,
+// whatever should do, and their parts fill the next blocks.
 #pragma once
 
 #include "openral/prover_tools.hpp"
@@ -6,9 +7,9 @@
 
 namespace openral::OPENRAL_LANES {
 
-inline constexpr int kMaxDepth = 5;    // pieces down to 1/32768 of a span
-inline constexpr int kBlockWork = 40;  // units of work that a block stands for
-inline constexpr int kPending = 8 * 8 * (kMaxDepth + 1);
+inline constexpr float kShortest = 1.0F / 32768;  // of a span
+inline constexpr int kBlockWork = 40;             // units of work that a block stands for
+inline constexpr int kPending = 1024;
 
 OPENRAL_INLINE Outcome report(const Block& block, const Piece& piece, int lane, Proof proof) {
   Outcome out;
@@ -35,8 +36,9 @@ Outcome prove(const Query& query) noexcept {
     Piece pieces[kLanes];
     int count = 0;
     while (count < kLanes && waiting > 0) pieces[count++] = pending[--waiting];
-    while (count < kLanes && next < query.path.count) pieces[count++] = {next++, 0, 0.0F, 1.0F};
+    while (count < kLanes && next < query.path.count) pieces[count++] = {next++, 0.0F, 1.0F};
     block.work = 0;
+    block.limit = query.budget > work ? query.budget - work : 0;
     block.test(pieces, count);
     work += kBlockWork + block.work;
     Outcome refused;
@@ -44,7 +46,7 @@ Outcome prove(const Query& query) noexcept {
     for (int lane = count; lane-- > 0;) {
       const bool sure = (block.hit >> lane & 1U) != 0;
       const bool open = (block.unproven >> lane & 1U) != 0;
-      if (sure || (open && pieces[lane].depth == kMaxDepth)) {
+      if (sure || (open && pieces[lane].length <= kShortest)) {
         refused = report(block, pieces[lane], lane, sure ? Proof::kViolated : Proof::kUndecided);
         refuse = true;
       }
@@ -61,9 +63,10 @@ Outcome prove(const Query& query) noexcept {
         out.work = work;
         return out;
       }
-      for (int k = 8; k-- > 0;)
-        pending[waiting++] = {p.span, p.depth + 1, p.start + p.length * static_cast<float>(k) / 8,
-                              p.length / 8};
+      const int parts = block.excess[lane] < S(1.7) ? 2 : block.excess[lane] < S(3.4) ? 4 : 8;
+      const float length = p.length / static_cast<float>(parts);
+      for (int k = parts; k-- > 0;)
+        pending[waiting++] = {p.span, p.start + length * static_cast<float>(k), length};
     }
   }
   Outcome out;

@@ -45,10 +45,10 @@ inline void Block::voxels() {
       const int lane = __builtin_ctz(open);
       const unsigned bit = 1U << lane;
       if ((unproven & bit) != 0 && full[lane] > rest[lane] + static_cast<S>(1e-3)) continue;
-      ++work;
-      const VoxelAnswer answer = voxel_test(field, {{p[0][lane], p[1][lane], p[2][lane]}},
-                                            {{p[3][lane], p[4][lane], p[5][lane]}},
-                                            capsule.half_length, full[lane], rest[lane], work);
+      work += 2;
+      const VoxelAnswer answer = voxel_test(
+          field, {{p[0][lane], p[1][lane], p[2][lane]}}, {{p[3][lane], p[4][lane], p[5][lane]}},
+          capsule.half_length, full[lane], rest[lane], work, limit);
       if (answer.state == VoxelAnswer::kClear) continue;
       culprit[lane] = {Finding::kVoxel,
                        c,
@@ -57,6 +57,7 @@ inline void Block::voxels() {
                        answer.distance - capsule.radius,
                        margin};
       unproven |= bit;
+      exceed(*this, lane, answer.distance, full[lane], rest[lane]);
       if (answer.state == VoxelAnswer::kHit) hit |= bit;
     }
   }

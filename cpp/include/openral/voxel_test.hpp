@@ -23,9 +23,9 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
 }
 
 // Smallest certified distance from the segment to occupied cells within `need` of it; stops early
-// below `enough`. Adds one unit of work per eight cells.
+// below `enough`. Counts its work, and gives up (with an answer of no meaning) past `limit`.
 [[maybe_unused]] static S nearest_cell(const VoxelField& field, const Point& p, const Point& d,
-                                       S half, S need, S enough, int* cell, int& work) {
+                                       S half, S need, S enough, int* cell, int& work, int limit) {
   const S res = field.resolution();
   const S inverse = 1 / res;
   const S pad = need + field.slack();
@@ -41,6 +41,15 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
     low[i] = cell_of(from, origin, inverse, size);
     high[i] = cell_of(to, origin, inverse, size);
   }
+  // How far the cells of index k along axis a are from the segment's bounding box.
+  const auto gap_to = [&](int a, int k) {
+    const S from = field.origin()[static_cast<std::size_t>(a)] + res * static_cast<S>(k);
+    const S start = p.x[a] < p.x[a] + d.x[a] ? p.x[a] : p.x[a] + d.x[a];
+    const S end = p.x[a] < p.x[a] + d.x[a] ? p.x[a] + d.x[a] : p.x[a];
+    const S before = start - from - res, after = from - end;
+    const S gap = before > after ? before : after;
+    return gap > 0 ? gap : 0;
+  };
   const S far = half + need + static_cast<S>(0.8661) * res;
   const V h = splat(res / 2);
   alignas(32) S box[3][kLanes];
@@ -63,10 +72,14 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
       }
     }
     filled = 0;
-    ++work;
+    work += 4;
   };
-  for (int i = low[0]; i <= high[0]; ++i)
-    for (int j = low[1]; j <= high[1]; ++j)
+  for (int i = low[0]; i <= high[0] && work <= limit; ++i) {
+    work += 1 + (high[1] - low[1]) / 8;
+    const S gap_i = gap_to(0, i);
+    for (int j = low[1]; j <= high[1]; ++j) {
+      const S gap_j = gap_to(1, j);
+      if (gap_i * gap_i + gap_j * gap_j > pad * pad) continue;
       for (int w = low[2] / 64; w <= high[2] / 64; ++w) {
         std::uint64_t bits = field.bits(i, j, w);
         if (low[2] > w * 64) bits &= ~std::uint64_t{0} << (low[2] - w * 64);
@@ -84,9 +97,11 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
           if (gap > far * far) continue;
           if (++filled < kLanes) continue;
           flush();
-          if (best < enough) return best;
+          if (best < enough || work > limit) return best;
         }
       }
+    }
+  }
   if (filled > 0) flush();
   return best;
 }
@@ -95,13 +110,14 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
 // lower: below it, it is a hit; in between, undecided.
 [[maybe_unused]] static VoxelAnswer voxel_test(const VoxelField& field, const Point& p,
                                                const Point& d, S half_length, S need, S least,
-                                               int& work) {
+                                               int& work, int limit) {
   struct Piece {
     S start, length;
   };
   Piece stack[32];
   int count = 1;
   stack[0] = {0, 1};
+  S low = 2, high = -1;  // the part that the field does not settle
   const S res = field.resolution();
   const S inverse = 1 / res;
   const std::array<int, 3> shape = field.shape();
@@ -131,17 +147,27 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
       for (int i = 0; i < 3; ++i) answer.cell[i] = at[i];
       return answer;
     }
-    if (half > res && count + 2 <= 32) {
+    if (half > res / 4 && count + 2 <= 32) {
       stack[count++] = {piece.start + piece.length / 2, piece.length / 2};
       stack[count++] = {piece.start, piece.length / 2};
       continue;
     }
-    const S exact = nearest_cell(field, q, e, half, need, least, answer.cell, work);
-    if (exact >= need) continue;
-    answer.distance = exact;
-    answer.state = exact >= least ? VoxelAnswer::kUnproven : VoxelAnswer::kHit;
-    return answer;
+    low = piece.start < low ? piece.start : low;
+    high = piece.start + piece.length > high ? piece.start + piece.length : high;
   }
+  if (low > high) return answer;
+  // One exact test of all that the field could not settle.
+  Point q, e;
+  for (int i = 0; i < 3; ++i) {
+    q.x[i] = p.x[i] + d.x[i] * low;
+    e.x[i] = d.x[i] * (high - low);
+  }
+  answer.distance =
+      nearest_cell(field, q, e, half_length * (high - low), need, least, answer.cell, work, limit);
+  if (work > limit || (answer.distance < need && answer.distance >= least))
+    answer.state = VoxelAnswer::kUnproven;
+  else if (!(answer.distance >= need))
+    answer.state = VoxelAnswer::kHit;
   return answer;
 }
 

@@ -43,8 +43,9 @@ class _LazyGroup(typer.core.TyperGroup):
         name = args[0]
         if name not in COMMANDS:
             ctx.fail(f"no command '{name}'; {choices(name, COMMANDS, 'commands')}")
-        module = importlib.import_module(COMMANDS[name][0])
-        return name, typer.main.get_command(module.app), args[1:]
+        below = importlib.import_module(COMMANDS[name][0]).app
+        below._add_completion = False  # completion belongs to `openral` itself
+        return name, typer.main.get_command(below), args[1:]
 
 
 app = typer.Typer(

@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import structlog
-
 from openral.errors import ConfigError
+from openral.ros.log import logger
 
 DEFAULT_DOMAIN = 73
 """Not ROS's 0: a simulation must never join a live robot's graph by accident."""
@@ -90,7 +89,7 @@ def warn_if_buffer_small() -> bool:
         return False
     if not _warned:
         _warned = True
-        structlog.get_logger("openral").warning(
+        logger().warning(
             "receive buffer too small: images and clouds between processes will be lost",
             rmem_max=granted,
             needed=RECEIVE_BUFFER_BYTES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cyclonedds._clayer import ddspy_take, ddspy_write
@@ -33,8 +34,9 @@ for _function in (_matched_readers, _matched_writers):
 class DdsWriter:
     """Implements `transport.Writer`."""
 
-    def __init__(self, entity: DataWriter[Any], topic: str) -> None:
+    def __init__(self, entity: DataWriter[Any], topic: str, released: Callable[[], None]) -> None:
         self._entity = entity
+        self._released: Callable[[], None] | None = released
         self._ref = entity._ref
         self._topic = topic
         self.guid: bytes = entity.guid.bytes
@@ -69,14 +71,18 @@ class DdsWriter:
 
     def close(self) -> None:
         """See `transport.Writer`."""
-        delete(self._entity)
+        released, self._released = self._released, None
+        if released is not None:
+            delete(self._entity)
+            released()
 
 
 class DdsReader:
     """Implements `transport.Reader`."""
 
-    def __init__(self, entity: DataReader[Any]) -> None:
+    def __init__(self, entity: DataReader[Any], released: Callable[[], None]) -> None:
         self.entity = entity
+        self._released: Callable[[], None] | None = released
         self._ref = entity._ref
         self.guid: bytes = entity.guid.bytes
 
@@ -113,7 +119,10 @@ class DdsReader:
 
     def close(self) -> None:
         """See `transport.Reader`."""
-        delete(self.entity)
+        released, self._released = self._released, None
+        if released is not None:
+            delete(self.entity)
+            released()
 
 
 class _Discovered(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import Any
 
 from cyclonedds.builtin import (
@@ -22,7 +23,7 @@ from openral.ros.dds_config import Network
 from openral.ros.dds_endpoints import DdsReader, DdsWriter, remote_endpoint
 from openral.ros.dds_poller import DdsPoller
 from openral.ros.dds_qos import to_cyclone
-from openral.ros.dds_types import opaque_type, withhold_type_information
+from openral.ros.dds_types import LOCK, create_topic, delete_topics
 from openral.ros.transport import EndpointSpec, RemoteEndpoint
 
 _MANY = 100_000
@@ -40,6 +41,7 @@ class DdsTransport:
         self._publisher = Publisher(self._participant)
         self._subscriber = Subscriber(self._participant)
         self._topics: dict[str, Topic[Any]] = {}
+        self._uses: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._discovery: list[tuple[BuiltinDataReader, bool]] = []
         self._closed = False
@@ -56,26 +58,31 @@ class DdsTransport:
 
     def writer(self, spec: EndpointSpec) -> DdsWriter:
         """See `transport.Transport`."""
-        topic = self._topic(spec)
-        entity: DataWriter[Any] = DataWriter(self._publisher, topic, qos=to_cyclone(spec, False))
-        return DdsWriter(entity, spec.topic)
+        with LOCK:
+            entity: DataWriter[Any] = DataWriter(
+                self._publisher, self._topic(spec), qos=to_cyclone(spec, False)
+            )
+            self._uses[spec.topic] += 1
+        return DdsWriter(entity, spec.topic, lambda: self._release(spec.topic))
 
     def reader(self, spec: EndpointSpec) -> DdsReader:
         """See `transport.Transport`."""
-        topic = self._topic(spec)
-        return DdsReader(DataReader(self._subscriber, topic, qos=to_cyclone(spec, True)))
+        with LOCK:
+            entity: DataReader[Any] = DataReader(
+                self._subscriber, self._topic(spec), qos=to_cyclone(spec, True)
+            )
+            self._uses[spec.topic] += 1
+        return DdsReader(entity, lambda: self._release(spec.topic))
 
     def poller(self) -> DdsPoller:
         """See `transport.Transport`."""
         return DdsPoller(self._participant)
 
     def _topic(self, spec: EndpointSpec) -> Topic[Any]:
-        with self._lock:
-            topic = self._topics.get(spec.topic)
-            if topic is None:
-                topic = Topic(self._participant, spec.topic, opaque_type(spec.type_name))
-                withhold_type_information(topic)
-                self._topics[spec.topic] = topic
+        topic = self._topics.get(spec.topic)
+        if topic is None:
+            topic = create_topic(self._participant, spec.topic, spec.type_name)
+            self._topics[spec.topic] = topic
         known = topic.data_type.__idl__.idl_transformed_typename
         if known != spec.type_name:
             raise ConfigError(
@@ -83,6 +90,14 @@ class DdsTransport:
                 f"not '{spec.type_name}'; one topic has one type"
             )
         return topic
+
+    def _release(self, name: str) -> None:
+        """A topic that nobody uses any more is forgotten, and with it its type."""
+        with LOCK:
+            self._uses[name] -= 1
+            if not self._uses[name] and name in self._topics:
+                topic = self._topics.pop(name)
+                delete_topics(self.domain, [topic], lambda: dds_domain.delete(topic))
 
     def endpoints(self) -> list[RemoteEndpoint]:
         """See `transport.Transport`."""
@@ -103,5 +118,7 @@ class DdsTransport:
         """See `transport.Transport`."""
         if not self._closed:
             self._closed = True
-            dds_domain.delete(self._participant)
+            with LOCK:
+                topics, self._topics = [*self._topics.values()], {}
+                delete_topics(self.domain, topics, lambda: dds_domain.delete(self._participant))
             dds_domain.release(self.network)

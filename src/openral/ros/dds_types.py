@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import structlog
+from cyclonedds.domain import DomainParticipant
 from cyclonedds.idl import make_idl_struct
 from cyclonedds.idl.types import uint8
 from cyclonedds.internal import DDS
 from cyclonedds.topic import Topic
+
+from openral.ros.log import logger
 
 KNOWN_VERSION = "11.0.1"
 _SEARCHED_WORDS = 32
@@ -33,8 +39,59 @@ _MAPPING = bytes.fromhex(
 )
 
 
+LOCK = threading.RLock()
+"""Held while topics and endpoints are made: in between, a type may be advertised after all."""
+
+_topics: dict[tuple[int, str], weakref.WeakSet[Topic[Any]]] = {}
+
+
+def create_topic(participant: DomainParticipant, name: str, type_name: str) -> Topic[Any]:
+    """A topic that carries any CDR under this type's name and advertises no structure."""
+    with LOCK:
+        siblings = _topics.setdefault((participant.domain_id, type_name), weakref.WeakSet())
+        with _advertised([*siblings]):
+            topic: Topic[Any] = Topic(participant, name, opaque_type(type_name))
+        siblings.add(topic)
+        if not (_withhold(topic) or _is_withheld(topic)):
+            _warn_once()
+        return topic
+
+
+def delete_topics(domain: int, topics: Iterable[Topic[Any]], delete: Callable[[], None]) -> None:
+    """Runs `delete`, which deletes these topics."""
+    with LOCK, contextlib.ExitStack() as stack:
+        for topic in topics:
+            siblings = _topics[domain, topic.data_type.__idl__.idl_transformed_typename]
+            stack.enter_context(_advertised([*siblings]))
+            siblings.discard(topic)
+        delete()
+
+
+@contextlib.contextmanager
+def _advertised(topics: list[Topic[Any]]) -> Iterator[None]:
+    """Leaves the C type of these topics, which they share, as Cyclone made it for a moment.
+
+    Cyclone lets topics share a type only if it looks untouched, deleted ones that linger included;
+    it refuses one that differs, and its hash table cannot hold many of the same name.
+    """
+    any(_set_sizes(topic, _sizes(topic), expected=(0, 0)) for topic in topics)
+    try:
+        yield
+    finally:
+        any(_withhold(topic) for topic in topics)
+
+
+def _withhold(topic: Topic[Any]) -> bool:
+    return _set_sizes(topic, (0, 0), expected=_sizes(topic))
+
+
+def _is_withheld(topic: Topic[Any]) -> bool:
+    return _set_sizes(topic, (0, 0), expected=(0, 0))
+
+
+@cache
 def opaque_type(type_name: str) -> Any:
-    """A fresh class for a topic: each topic needs its own, as the C layer compares them."""
+    """The class that stands for a type; one for all its topics."""
     cls: Any = make_idl_struct("Bytes", type_name.replace("::", "."), {"d": uint8})
     cls.__idl__.populate()
     if _is_known_version():
@@ -50,18 +107,21 @@ def _is_known_version() -> bool:
     return version("cyclonedds") == KNOWN_VERSION
 
 
-def withhold_type_information(topic: Topic[Any]) -> bool:
-    """Stops a topic from advertising its placeholder structure, which would mislead some peers.
+def _sizes(topic: Topic[Any]) -> tuple[int, int]:
+    information, mapping = topic.data_type.__idl__._xt_bytedata
+    return len(information), len(mapping)
 
-    The binding has no switch for it, so the sizes of two blobs are zeroed in its C struct, and only
-    if the library is the known one and the fields hold exactly what they must.
+
+def _set_sizes(topic: Topic[Any], wanted: tuple[int, int], expected: tuple[int, int]) -> bool:
+    """Writes the sizes of the two blobs that a topic advertises into the binding's C struct.
+
+    The binding has no switch for it. Done only if the library is the known one and the fields hold
+    exactly what they must.
     """
-    info, mapping = (len(blob) for blob in topic.data_type.__idl__._xt_bytedata)
     fields = _size_fields(topic) if _is_known_version() else None
-    if fields is None or (fields[0].value, fields[1].value) != (info, mapping):
-        _warn_once()
+    if fields is None or (fields[0].value, fields[1].value) != expected:
         return False
-    fields[0].value = fields[1].value = 0
+    fields[0].value, fields[1].value = wanted
     return True
 
 
@@ -83,7 +143,7 @@ def _size_fields(topic: Topic[Any]) -> tuple[ctypes.c_uint32, ctypes.c_uint32] |
 
 @cache
 def _warn_once() -> None:
-    structlog.get_logger("openral").warning(
+    logger().warning(
         "cannot withhold DDS type information: some ROS 2 peers (Kilted's FastDDS) may not match",
         cyclonedds=version("cyclonedds"),
         known=KNOWN_VERSION,

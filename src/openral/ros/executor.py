@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from openral.errors import ConfigError
 from openral.ros.context import Context, default_context
 from openral.ros.loop import Loop
 
@@ -32,6 +33,8 @@ class Executor:
 
     def add_node(self, node: Node) -> None:
         """Runs this node's callbacks from now on."""
+        if node.context is not self.context:
+            raise ConfigError(f"node '{node.full_name}' is of another context than the executor")
         if node not in self._nodes:
             self._nodes.append(node)
             node.attach(self._loop)

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import structlog
-
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "fatal": 50}
 """The numbers of rcl_interfaces/msg/Log."""
 
@@ -24,28 +22,31 @@ class _Stderr:
         sys.stderr.flush()
 
 
-def configure_logging() -> None:
-    """Sends logs to stderr, unless the program has configured structlog itself."""
-    if structlog.is_configured():
-        return
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%H:%M:%S.%f", utc=False),
-            structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(20),
-        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
-    )
+def logger(**bound: Any) -> Any:
+    """openral's logger: to stderr, unless the program has configured structlog itself."""
+    # Imported with the first line that is logged: it would be a fifth of a node's start.
+    import structlog
+
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="%H:%M:%S.%f", utc=False),
+                structlog.processors.format_exc_info,
+                structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+            ],
+            wrapper_class=structlog.make_filtering_bound_logger(20),
+            logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
+        )
+    return structlog.get_logger("openral").bind(**bound)
 
 
 class NodeLogger:
     """`node.log.info("text", key=value)`; the node's name is part of every line."""
 
     def __init__(self, name: str, sink: Callable[[int, str], None] | None = None) -> None:
-        configure_logging()
-        self._logger = structlog.get_logger("openral").bind(node=name)
+        self._name = name
+        self._logger: Any = None
         self._once: set[object] = set()
         self.sink = sink
 
@@ -55,6 +56,8 @@ class NodeLogger:
             if once in self._once:
                 return
             self._once.add(once)
+        if self._logger is None:
+            self._logger = logger(node=self._name)
         getattr(self._logger, "critical" if level == "fatal" else level)(text, **values)
         if self.sink is not None and level != "debug":
             shown = {k: v for k, v in values.items() if k != "exc_info"}

@@ -9,10 +9,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-import structlog
-
 from openral.errors import TransportError
 from openral.ros.clock import NS
+from openral.ros.log import logger
 from openral.ros.timer import Timer
 from openral.ros.transport import Poller, Reader
 
@@ -149,4 +148,4 @@ def _contained(call: Call) -> None:
     try:
         call()
     except Exception:
-        structlog.get_logger("openral").exception("callback failed", callback=repr(call))
+        logger().exception("callback failed", callback=repr(call))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from openral.errors import ConfigError
 from openral.ros import names, types
 from openral.ros.client import Client
 from openral.ros.clock import NS, Clock
@@ -194,6 +195,8 @@ class Node(NodeParameters):
 
     def attach(self, loop: Loop) -> None:
         """Called by the executor."""
+        if self._loop is not None:
+            raise ConfigError(f"node '{self.full_name}' already has an executor")
         self._loop = loop
         for waitable in self._waitables():
             waitable.attach(loop)

@@ -22,7 +22,7 @@ def _kernel(near: bool, with_voxels: bool, scalar: bool, rng: np.random.Generato
     kernel = Kernel(robot, scalar_only=scalar)
     kernel.set_world(obstacles(rng, 0.0 if near else 0.2), _NOW)
     if with_voxels:
-        kernel.set_voxels(voxels(rng, 0.05 if near else -0.25), _NOW)
+        kernel.set_voxels(voxels(rng, 0.4 if near else -0.25), _NOW)
     return kernel
 
 

@@ -95,7 +95,7 @@ def voxels(rng: np.random.Generator, height: float, cells: int = 80) -> VoxelGri
     res = 0.025
     grid = np.zeros((cells, cells, cells), bool)
     origin = (-1.0, -1.0, -0.6)
-    top = round((height - origin[2]) / res)
+    top = round((height - origin[2]) / res)  # of the table
     grid[44:80, 8:72, top - 2 : top] = True
     grid[76:80, 8:72, top : top + 20] = True
     for _ in range(12):

@@ -24,6 +24,8 @@ class _Servo:
     actuator: int
     slope: float
     intercept: float
+    leverage: float
+    """Joint torque per force of the actuator."""
 
 
 class JointMap:
@@ -79,6 +81,8 @@ class Binding(JointMap):
         super().__init__(robot, model)
         servos = [self._servo(joint) for joint in robot.driven]
         self.ctrl = np.array([servo.actuator for servo in servos], dtype=int)
+        self.leverage = np.array([servo.leverage for servo in servos])
+        """Joint torque per force of the joint's actuator."""
         self._slope = np.array([servo.slope for servo in servos])
         self._intercept = np.array([servo.intercept for servo in servos])
 
@@ -109,7 +113,7 @@ class Binding(JointMap):
             # At rest gain·ctrl + constant + stiffness·length = 0, and length = a·q + b.
             a, b = reach
             scale = -stiffness / gain
-            return _Servo(actuator, scale * a, scale * b - constant / gain)
+            return _Servo(actuator, scale * a, scale * b - constant / gain, a)
         raise CapabilityMismatch(f"no actuator of the model drives joint '{joint.name}'")
 
     def _reach(self, actuator: int, joint: Joint) -> tuple[float, float] | None:

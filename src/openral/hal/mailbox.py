@@ -1,0 +1,67 @@
+"""Mailbox: how other threads have something done on the one thread that owns a simulation."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+from openral.errors import TransportError
+
+T = TypeVar("T")
+
+
+class Mailbox:
+    """`call` runs on the owner's thread, between two steps; on that thread itself at once."""
+
+    def __init__(self) -> None:
+        self._owner: int | None = None
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._arrived = threading.Event()
+
+    def own(self) -> None:
+        """The calling thread is the owner from now on."""
+        self._owner = threading.get_ident()
+
+    @property
+    def mine(self) -> bool:
+        """Whether the calling thread is the owner."""
+        return self._owner == threading.get_ident()
+
+    def call(self, job: Callable[[], T], timeout_s: float = 5.0) -> T:
+        """The job's result, or its exception; TransportError when the owner does not serve."""
+        if self.mine:
+            return job()
+        future: Future[T] = Future()
+        self._jobs.put((job, future))
+        self._arrived.set()
+        try:
+            return future.result(timeout_s)
+        except FutureTimeout:
+            future.cancel()
+            raise TransportError(
+                f"the simulation's thread did not answer within {timeout_s:g} s; is it running?"
+            ) from None
+
+    def serve(self) -> None:
+        """Does what has been asked for; on the owner's thread."""
+        self._arrived.clear()
+        while not self._jobs.empty():
+            job, future = self._jobs.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(job())
+            except BaseException as error:
+                future.set_exception(error)
+
+    def wait(self, timeout_s: float) -> None:
+        """Sleeps until a job arrives or time is up."""
+        self._arrived.wait(timeout_s)
+
+    def wake(self) -> None:
+        """Ends a `wait`."""
+        self._arrived.set()
