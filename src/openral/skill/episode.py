@@ -14,7 +14,7 @@ from openral.manifest.skill import Representation
 from openral.sim.rollout import SimRollout, Step, Surveyed
 from openral.skill.skill import Rows, Skill, SkillContext
 
-_ENDLESS = 10_000
+_FREE_RUN_S = 10.0  # an episode of a scene without a task
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ def run_episode(
     observation = rollout.reset(seed)
     skill.reset(seed)
     total, step = 0.0, None
-    while step is None or not (step.terminated or step.truncated):
+    rate = rollout.scene.control_rate_hz
+    free = round(_FREE_RUN_S * rate) if rollout.scene.task is None else None
+    while step is None or not (step.terminated or step.truncated or step.info["steps"] == free):
         for row in _checked(skill.act(observation), rollout.action_dim):
             step = rollout.step(row)
             observation, total = step.observation, total + step.reward
             if watch is not None:
                 watch(step)
-            if step.terminated or step.truncated:
+            if step.terminated or step.truncated or step.info["steps"] == free:
                 break
-        if step is not None and rollout.scene.task is None and step.info["steps"] >= _ENDLESS:
-            raise ConfigError(f"scene '{rollout.scene.id}' has no task and never ends")
     return EpisodeResult(
         episode,
         seed,
@@ -92,7 +92,7 @@ def run_episode(
         int(step.info["steps"]),
         step.info["failure"],
         round(total, 6),
-        round(step.info["steps"] / rollout.scene.control_rate_hz, 6),
+        round(step.info["steps"] / rate, 6),
         round(time.perf_counter() - started, 4),
     )
 
