@@ -21,6 +21,9 @@ from openral.sim.scene_type import SceneType, Setup
 _SHIPPED = {
     "bare": "openral.sim.scenes.bare",
     "tabletop_push": "openral.sim.scenes.tabletop_push",
+    "so101_box": "openral.sim.scenes.so101_box",
+    "openarm_tabletop": "openral.sim.scenes.openarm_tabletop",
+    "kitchen": "openral.sim.scenes.kitchen",
 }
 
 ENTRY_POINTS = "openral.scenes"
