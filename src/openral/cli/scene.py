@@ -45,16 +45,17 @@ def show(scene: Scene, as_json: Json = False) -> None:
     Example: openral scene show tabletop_push
     """
     from openral.manifest import dump_yaml, load_scene
-    from openral.sim.registry import scene_type
+    from openral.sim.registry import fixed_robot, scene_type
 
     description = load_scene(scene)
     kind = scene_type(description.world.scene)
+    only = fixed_robot(kind)
     if as_json:
         shown = {
             "scene": description.model_dump(mode="json"),
             "options": kind.options.model_json_schema(),
             "criteria": {n: m.model_json_schema() for n, m in kind.criteria.items()},
-            "fixed_robot": kind.fixed_robot,
+            "fixed_robot": only.id if only else None,
         }
         print(json.dumps(shown, indent=2))
         return

@@ -24,6 +24,7 @@ _SHIPPED = {
     "so101_box": "openral.sim.scenes.so101_box",
     "openarm_tabletop": "openral.sim.scenes.openarm_tabletop",
     "kitchen": "openral.sim.scenes.kitchen",
+    "pusht": "openral.sim.external.pusht",
 }
 
 ENTRY_POINTS = "openral.scenes"

@@ -74,7 +74,8 @@ def wilson(successes: int, trials: int, z: float = _Z95) -> tuple[float, float]:
     rate, scale = successes / trials, 1 + z * z / trials
     centre = (rate + z * z / (2 * trials)) / scale
     spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
-    return max(0.0, centre - spread), min(1.0, centre + spread)
+    # Rounding must not put the rate itself outside.
+    return max(0.0, min(rate, centre - spread)), min(1.0, max(rate, centre + spread))
 
 
 def evaluate(
