@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from openral.errors import ConfigError
 from openral.ros import types
 from openral.ros.clock import NS, Clock, Jump, SimClock
+from openral.ros.clock_publisher import ClockPublisher
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.node import time_message
@@ -24,7 +25,7 @@ SIM = {"use_sim_time": True}
 
 
 class Simulator:
-    """Publishes /clock when told to."""
+    """Publishes /clock when told to, even backwards."""
 
     def __init__(self, node: Any) -> None:
         self.publisher = node.create_publisher("rosgraph_msgs/msg/Clock", "/clock", CLOCK)
@@ -43,6 +44,13 @@ def test_now_follows_the_clock(graph: Any, until: Any, apart: bool) -> None:
     simulator.tell(12.5)
     until(lambda: node.now() == 12_500_000_000)
     assert (node.stamp().sec, node.stamp().nanosec) == (12, 500_000_000)
+
+
+def test_the_clock_publisher_never_goes_back(graph: Any) -> None:
+    node = graph.node("sim_user", parameters=SIM)
+    clock = ClockPublisher(graph.node("simulator"))
+    assert [clock.publish(ns) for ns in (0, 5, 5, 3, 7)] == [True, True, False, False, True]
+    assert node.now() == 7
 
 
 def test_use_sim_time_can_be_switched(graph: Any) -> None:

@@ -23,6 +23,8 @@ class SimClock:
 
     def __init__(self) -> None:
         self._now_ns: int | None = None
+        self.began_ns = 0
+        """The first stamp since the start or since time last went back."""
         self._heard_at = time.monotonic()
         self._changed = threading.Condition()
         self._jump_callbacks: list[Callable[[Jump], None]] = []
@@ -47,6 +49,8 @@ class SimClock:
             before, self._now_ns = self._now_ns, now_ns
             self._heard_at = time.monotonic()
             went_back = before is not None and now_ns < before
+            if before is None or went_back:
+                self.began_ns = now_ns
             due = [k for k, (at, _) in self._alarms.items() if went_back or at <= now_ns]
             calls = [self._alarms.pop(key)[1] for key in due]
             self._changed.notify_all()

@@ -20,6 +20,7 @@ class Timer:
         self.canceled = False
         self._source: SimClock | None = None
         self._next_ns = 0
+        self._waits_for_time = False
         self.reset()
 
     @property
@@ -31,6 +32,7 @@ class Timer:
         """Starts the period anew; also revives a cancelled timer."""
         self.canceled = False
         self._source = self.clock.simulated
+        self._waits_for_time = not self.clock.ready
         self._next_ns = self.clock.steady_ns() + self.period_ns
 
     def cancel(self) -> None:
@@ -47,12 +49,15 @@ class Timer:
         if self.canceled:
             return False
         if not self.clock.ready:
-            self._source = None
+            self._waits_for_time = True
             return False
         now = self.clock.steady_ns()
-        if self._source is not self.clock.simulated or self._next_ns - now > self.period_ns:
+        if self._source is not self.clock.simulated:
             self.reset()
-            return False
+        elif self.simulated and (self._waits_for_time or self._next_ns - now > self.period_ns):
+            # Counted from the stamp itself, not from when the executor came to see it.
+            self._next_ns = self.simulated.began_ns + self.period_ns
+        self._waits_for_time = False
         if now < self._next_ns:
             return False
         missed = (now - self._next_ns) // self.period_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import mujoco
@@ -105,3 +106,51 @@ def add_loose_box(
         condim=4,
     )
     return body
+
+
+def add_table(
+    spec: mujoco.MjSpec,
+    name: str,
+    low: tuple[float, float],
+    high: tuple[float, float],
+    top: float,
+    rgba: Rgba = WOOD,
+) -> None:
+    """A table between two corners of the floor; its top is one box, its leg another."""
+    world, thick = spec.worldbody, 0.03
+    add_box(world, name, (*low, top - thick), (*high, top), rgba)
+    x, y = (low[0] + high[0]) / 2, (low[1] + high[1]) / 2
+    leg = 0.12 * min(high[0] - low[0], high[1] - low[1])
+    add_box(world, f"{name}_leg", (x - leg, y - leg, 0.0), (x + leg, y + leg, top - thick), STEEL)
+
+
+def add_pedestal(
+    spec: mujoco.MjSpec, name: str, at: tuple[float, float], radius: float, top: float
+) -> None:
+    """A column that a robot is bolted to; the robot does not collide with it."""
+    spec.worldbody.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+        pos=[*at, top / 2],
+        size=[radius, top / 2, 0],
+        rgba=STEEL,
+        contype=0,
+        conaffinity=0,
+    )
+
+
+def add_wrist_camera(spec: mujoco.MjSpec, name: str, tool_site: str, behind_m: float) -> None:
+    """A camera beside a tool that looks where it points; none if the robot has one so named."""
+    if spec.camera(name) is not None:
+        return
+    site = spec.site(tool_site)
+    turn = Rotation.from_quat(np.array(site.quat), scalar_first=True)
+    eye = np.array(site.pos) + turn.apply([0.6 * behind_m, 0.0, -behind_m])
+    looking = turn * Rotation.from_euler("x", math.pi) * Rotation.from_euler("y", 0.35)
+    site.parent.add_camera(
+        name=name,
+        pos=eye,
+        quat=looking.as_quat(scalar_first=True),
+        fovy=70.0,
+        resolution=[640, 480],
+    )

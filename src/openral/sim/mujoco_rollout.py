@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -20,12 +21,14 @@ from openral.sim.rollout import (
     Image,
     MujocoHandles,
     Observation,
+    StaticBox,
     Step,
     Vector,
 )
 from openral.sim.scene_task import SceneTask
 from openral.sim.scene_type import Setup
 from openral.sim.stage import Stage
+from openral.sim.surroundings import body_half, static_boxes
 
 _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
@@ -63,6 +66,7 @@ class MujocoRollout:
         self.renderer = Renderer(self.model, setup.quality)
         self._cameras = Cameras(self.robot, self.model)
         self._task = task
+        task.bind(self.model)
         self._substeps = _substeps(self.scene.control_rate_hz, self.timestep_s)
         task_limits = self.scene.task
         self._max_steps = task_limits.max_steps if task_limits else None
@@ -181,6 +185,16 @@ class MujocoRollout:
         self._steps, self._held = state.steps, state.held
         self._stale = True
         return self._observe()
+
+    @cached_property
+    def static_boxes(self) -> tuple[StaticBox, ...]:
+        """Solid boxes of the world that never move."""
+        return static_boxes(self.model, self.root_pose)
+
+    @cached_property
+    def object_halves(self) -> Mapping[str, tuple[float, float, float]]:
+        """Half the size of each object's box about its own axes."""
+        return {name: body_half(self.model, body) for name, body in self._objects}
 
     def refresh(self) -> None:
         """Brings body, camera and light poses up to the present joint positions."""

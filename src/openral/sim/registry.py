@@ -20,6 +20,7 @@ from openral.sim.scene_type import SceneType, Setup
 # Scenes that ship, by the module whose `SCENE` declares them; imported when they are used.
 _SHIPPED = {
     "bare": "openral.sim.scenes.bare",
+    "tabletop_push": "openral.sim.scenes.tabletop_push",
 }
 
 ENTRY_POINTS = "openral.scenes"

@@ -62,6 +62,16 @@ class CameraInfo(NamedTuple):
     """Whether it is a depth camera of the robot."""
 
 
+class StaticBox(NamedTuple):
+    """A box of the scene that never moves."""
+
+    name: str
+    pose: Vector
+    """Its centre in the robot's root frame: x y z, then quaternion w x y z."""
+    half: tuple[float, float, float]
+    """Half its size along its own axes."""
+
+
 class MujocoHandles(NamedTuple):
     """The live simulation of a MuJoCo backend: to be touched on the rollout's thread only."""
 
@@ -152,6 +162,23 @@ class PhysicsSteppable(Protocol):
 
     def physics_step(self, count: int) -> None:
         """Advances by exactly `count` physics steps under the present controls."""
+
+
+@runtime_checkable
+class Surveyed(Protocol):
+    """A rollout that can say what stands around the robot."""
+
+    @property
+    def root_pose(self) -> Vector:
+        """The robot's root in the world, 4×4; the world's z points up."""
+
+    @property
+    def static_boxes(self) -> tuple[StaticBox, ...]:
+        """Furniture and walls."""
+
+    @property
+    def object_halves(self) -> Mapping[str, tuple[float, float, float]]:
+        """Half the size of each of the task's objects."""
 
 
 @runtime_checkable

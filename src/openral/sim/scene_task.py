@@ -26,6 +26,9 @@ class SceneTask(Protocol):
     def objects(self) -> tuple[str, ...]:
         """Names of the bodies whose poses observations carry."""
 
+    def bind(self, model: mujoco.MjModel) -> None:
+        """Called once with the compiled model, before anything else."""
+
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
         """Puts the objects where an episode starts; the robot is at home already."""
 
@@ -37,6 +40,9 @@ class NoTask:
     """A world without a task: nothing to place, never done."""
 
     objects: tuple[str, ...] = ()
+
+    def bind(self, model: mujoco.MjModel) -> None:
+        """Needs nothing of it."""
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
         """Leaves everything where the model has it."""

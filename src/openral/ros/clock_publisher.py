@@ -1,0 +1,27 @@
+"""Gives the graph its simulated time."""
+
+from __future__ import annotations
+
+from openral.ros import types
+from openral.ros.node import Node, time_message
+from openral.ros.qos import QoS
+
+
+class ClockPublisher:
+    """Publishes /clock; made by the one node that drives the simulation."""
+
+    def __init__(self, node: Node) -> None:
+        # Reliable, because that matches whatever a peer asks for; only the newest counts.
+        self._publisher = node.create_publisher("rosgraph_msgs/msg/Clock", "/clock", QoS(depth=1))
+        self._last_ns = -1
+
+    def publish(self, now_ns: int) -> bool:
+        """Tells the time; False, and nothing is sent, unless it is later than the last time told.
+
+        A step back would make fresh observations look old to everybody who reasons about age.
+        """
+        if now_ns <= self._last_ns:
+            return False
+        self._last_ns = now_ns
+        self._publisher.publish(types.new("rosgraph_msgs/msg/Clock", clock=time_message(now_ns)))
+        return True

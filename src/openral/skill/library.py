@@ -1,0 +1,65 @@
+"""Finds skills by name: the built-in ones and those of installed packages."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from pydantic import ValidationError
+
+from openral.errors import ConfigError, choices
+from openral.manifest.base import Model
+from openral.skill.skill import Skill, SkillContext
+
+ENTRY_POINTS = "openral.skills"
+
+# name -> (module, class, model of its parameters)
+_BUILT_IN = {
+    "hold": ("openral.skill.basic", "Hold", "HoldParameters"),
+    "home": ("openral.skill.basic", "Home", "HomeParameters"),
+    "random": ("openral.skill.basic", "Random", "RandomParameters"),
+    "scripted-push": ("openral.skill.scripted_push", "ScriptedPush", "PushParameters"),
+}
+
+
+def skill_names() -> list[str]:
+    """Names of all skills: built-in first."""
+    installed = {entry.name for entry in entry_points(group=ENTRY_POINTS)}
+    return [*_BUILT_IN, *sorted(installed - set(_BUILT_IN))]
+
+
+def make_skill(
+    name: str, context: SkillContext, parameters: Mapping[str, Any] | None = None
+) -> Skill:
+    """The skill of that name for one robot; unknown parameters are refused with the valid ones.
+
+    An installed `openral.skills` entry point is called with (context, parameters).
+    """
+    values = dict(parameters or {})
+    if name in _BUILT_IN:
+        module_name, made, model_name = _BUILT_IN[name]
+        module = importlib.import_module(module_name)
+        skill = getattr(module, made)(context, _parse(name, getattr(module, model_name), values))
+    else:
+        entries = [entry for entry in entry_points(group=ENTRY_POINTS) if entry.name == name]
+        if not entries:
+            raise ConfigError(f"no skill '{name}'; {choices(name, skill_names(), 'skills')}")
+        factory: Callable[[SkillContext, dict[str, Any]], Skill] = entries[0].load()
+        skill = factory(context, values)
+    if not isinstance(skill, Skill):
+        raise ConfigError(f"'{name}' made a {type(skill).__name__}, which is no Skill")
+    return skill
+
+
+def _parse(name: str, model: type[Model], values: dict[str, Any]) -> Model:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"parameter '{where}' of skill '{name}' is {first['input']!r}: {first['msg']}; "
+            f"{choices(where, model.model_fields, 'parameters')}"
+        ) from None
