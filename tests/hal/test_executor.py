@@ -367,8 +367,9 @@ class ExecutorMachine(RuleBasedStateMachine):
 
     @rule()
     def clear(self) -> None:
+        if self.robot.executor.stopped:
+            self.left_s = 0.0
         self.robot.executor.clear()
-        self.left_s = 0.0
 
     @invariant()
     def targets_are_finite_and_in_range(self) -> None:

@@ -387,6 +387,26 @@ def test_reset_to_pose_is_a_ramp_within_the_limits() -> None:
         hal.reset_to_pose({"panda_joint1": 9.0})
 
 
+TRACKING = ["franka_panda", "rizon4", "so100_follower", "so101_follower", "ur10e", "ur5e"]
+
+
+@pytest.mark.parametrize("robot", TRACKING)
+def test_joints_stay_within_the_tracking_error_that_the_kernel_counts_on(robot: str) -> None:
+    hal = twin(robot)
+    pose = {}
+    for joint in hal.robot.driven:
+        low, high = joint.position_range
+        home = hal.robot.home[joint.name]
+        room = high - home if high - home > home - low else low - home
+        pose[joint.name] = home + np.clip(0.25 * room, -0.5, 0.5)
+        if joint.role.value in ("gripper", "hand"):
+            pose[joint.name] = home
+    states = run(hal, hal.reset_to_pose(pose, 1.0) + 0.3)
+    assert max(state.fastest_joint for state in states) > 0.7
+    error = max(np.abs(state.positions - state.motion.applied).max() for state in states)
+    assert error <= hal.robot.safety.tracking_error
+
+
 def test_reset_scene_starts_anew_and_time_goes_on() -> None:
     hal = attached()
     hal.send_action(joint_chunk([np.array(hal.robot.home_position) - 0.05], dt=0.3))

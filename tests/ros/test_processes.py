@@ -202,10 +202,18 @@ def test_a_server_that_does_not_answer_is_a_timeout(graph: Any, peer: Any) -> No
         client.call(client.request_class(), 0.2)
 
 
+def test_a_signal_cancels_goals_that_run(graph: Any, peer: Any, until: Any) -> None:
+    client = ActionClient(graph.node("caller"), SKILL, "/peer/count")
+    goal = client.send_goal(types.new(f"{SKILL}_Goal", seed=999), timeout_s=LONG_S)
+    until(lambda: goal.status is GoalStatus.EXECUTING)
+    peer.send_signal(signal.SIGTERM)
+    until(lambda: goal.status is GoalStatus.CANCELED)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_node_cleanly(peer: Any, how: signal.Signals) -> None:
     peer.send_signal(how)
     output, errors = peer.communicate(timeout=LONG_S)
-    assert output == "left cleanly\n"
+    assert output == "shut down from unconfigured\nleft cleanly\n"
     assert peer.returncode == 0
     assert "Traceback" not in errors

@@ -169,7 +169,7 @@ class ChunkExecutor:
         slow = (np.abs(velocities) < _BRAKE_SLOW) | (self._braked_s > _BRAKE_LONGEST_S)
         # Ticks that are longer than the lead would let the servo get there and turn back.
         lead = _BRAKE_LEAD_S if seconds < _BRAKE_LEAD_S else 0.0
-        place = measured - np.where(slow, 0.0, lead) * velocities
+        place = np.clip(measured - np.where(slow, 0.0, lead) * velocities, self._low, self._high)
         self._told = np.where(self._braking, place, self._told)
         self._goal = np.where(self._braking, place, self._goal)
         self._braking &= ~slow

@@ -87,7 +87,7 @@ class SimAttachedHAL:
 
     def close(self) -> None:
         """Frees the scene and its renderers."""
-        rollout, self._rollout = self._rollout, None
+        rollout, self._rollout, self._snapshot = self._rollout, None, None
         if rollout is not None:
             rollout.close()
 
@@ -105,9 +105,10 @@ class SimAttachedHAL:
 
     def read_state(self) -> Snapshot:
         """The latest tick's measurement."""
-        if self._snapshot is None:
+        snapshot = self._snapshot
+        if snapshot is None:
             raise TransportError(f"the simulation of '{self.robot.id}' is not connected")
-        return self._snapshot
+        return snapshot
 
     def sim_time_ns(self) -> int | None:
         """The scene's time, steady across resets; None when the backend has no clock."""

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError, choices
 from openral.hal.executor import Command
+from openral.hal.sim_servos import ServoLead, TorqueMotors
 from openral.hal.snapshot import HalStatus
-from openral.hal.torque_motors import TorqueMotors
 from openral.manifest.skill import Representation
 from openral.sim.rollout import ServoSteppable, SimRollout, Step
 
@@ -53,14 +53,27 @@ class ServoDrive:
         handles = self._sim.mujoco_handles()
         self._motors = TorqueMotors(self._sim.robot, handles) if handles else None
         self.torque = self._motors is not None
+        self._lead = ServoLead(self._sim.robot, handles) if handles else None
+        self._told = self._sim.joint_positions()
+        self._led = False
 
     def apply(self, command: Command) -> None:
-        """Targets, then torques over them."""
+        """Targets, leading while rows are executed, then torques over them."""
         if self._motors is not None and (self._motors.any or command.torques is not None):
             self._motors.apply(None)
-        self._rollout.command(command.positions)
+        self._led = command.motion.status is HalStatus.EXECUTING and command.torques is None
+        moved, self._told = command.positions - self._told, command.positions
+        self._rollout.command(command.positions + self._leading(moved))
         if self._motors is not None and command.torques is not None:
             self._motors.apply(command.torques)
+
+    def _leading(self, moved: Vector) -> Vector | float:
+        if self._lead is None:
+            return 0.0
+        if not self._led:
+            self._lead.rest()
+            return 0.0
+        return self._lead.of(moved, self.tick_ns * 1e-9)
 
     def advance(self, command: Command) -> Step | None:
         """Physics steps; a control period may end among them."""
@@ -80,14 +93,16 @@ class ServoDrive:
         """Physics steps that no episode counts."""
         if self._motors is not None and self._motors.any:
             self._motors.apply(None)
-            self._rollout.command(self._sim.joint_positions())
-        else:
-            self._rollout.command(self._sim.hold_action())
+            self._told, self._led = self._sim.joint_positions(), True
+        hold = self._told if self._led else self._sim.hold_action()
+        self._led = False
+        self._rollout.command(hold)
         self._rollout.physics_step(self._count)
 
     def reset(self) -> None:
         """The new episode's first period is a whole one."""
         self._done = 0
+        self._told, self._led = self._sim.joint_positions(), False
         if self._motors is not None:
             self._motors.apply(None)
 

@@ -80,7 +80,8 @@ class StreamedHAL:
         self._thread: threading.Thread | None = None
         self._snapshot: Snapshot | None = None
         self._fault: Exception | None = None
-        self._sent: Vector | None = None
+        self._sent = frozen([])
+        self._told_until = 0
 
     def connect(self) -> None:
         """Connects the driver and starts to measure."""
@@ -90,9 +91,7 @@ class StreamedHAL:
         except BaseException:
             self.driver.close()
             raise
-        self._executor.seed(state.positions)
-        self._sent = None
-        self._publish(state, self._executor.motion)
+        self._hold_at(state, "connected")
         self._ending.clear()
         self._thread = threading.Thread(target=self._run, name="openral-hal", daemon=True)
         self._thread.start()
@@ -104,7 +103,7 @@ class StreamedHAL:
             return
         self._ending.set()
         thread.join()
-        self._snapshot = None
+        self._snapshot, self._fault = None, None
         self.driver.close()
 
     def read_state(self) -> Snapshot:
@@ -146,9 +145,8 @@ class StreamedHAL:
             self.driver.clear_estop()
             state = self.driver.read_state()
             self._executor.clear()
-            self._executor.seed(state.positions, "estop cleared")
-            self._sent, self._fault = None, None
-            self._publish(state, self._executor.motion)
+            self._fault = None
+            self._hold_at(state, "estop cleared")
 
     def _require_connected(self) -> None:
         if self._thread is None:
@@ -182,17 +180,23 @@ class StreamedHAL:
 
     def _tick(self) -> None:
         state = self.driver.read_state()
-        now = time.monotonic_ns()
-        command = self._executor.tick(now, now + self._period_ns, state.positions, state.velocities)
+        start, self._told_until = self._told_until, time.monotonic_ns() + self._period_ns
+        command = self._executor.tick(start, self._told_until, state.positions, state.velocities)
         stopped = command.motion.status is HalStatus.STOPPED
-        moves = self._sent is None or not np.array_equal(command.positions, self._sent)
-        if moves and not stopped:
+        if not stopped and not np.array_equal(command.positions, self._sent):
             try:
                 self.driver.send(command.positions)
                 self._sent = command.positions
             except SafetyViolation:
                 self._executor.stop("the driver is stopped")
         self._publish(state, command.motion)
+
+    def _hold_at(self, state: Measured, reason: str) -> None:
+        """The driver holds the robot where it is; targets count from there."""
+        self._executor.seed(state.positions, reason)
+        self._sent = frozen(state.positions)
+        self._told_until = time.monotonic_ns()
+        self._publish(state, self._executor.motion)
 
     def _publish(self, state: Measured, motion: Motion) -> None:
         self._snapshot = Snapshot(

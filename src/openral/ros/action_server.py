@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -19,6 +20,7 @@ from openral.ros.qos import ACTION_STATUS
 
 Execute = Callable[[GoalHandle], Any]
 RESULT_KEPT_S = 900.0
+FAREWELL_S = 2.0
 _NO_ID = bytes(16)
 _NONE, _REJECTED, _UNKNOWN_GOAL, _TERMINATED = 0, 1, 2, 3
 """The return codes of action_msgs/srv/CancelGoal."""
@@ -43,7 +45,9 @@ class ActionServer:
         self._execute, self._accept, self._accept_cancel = execute, accept, accept_cancel
         self._result = types.message_class(f"{self._type}_Result")
         self._goals: dict[bytes, GoalHandle] = {}
+        self._threads: dict[bytes, threading.Thread] = {}
         self._lock = threading.RLock()
+        node.before_destroy(self.end_goals)
         base = f"{self.name}/_action"
         with node.context.presence.one_announcement():
             self._feedback = node.create_publisher(
@@ -77,9 +81,10 @@ class ActionServer:
         with self._lock:
             self._goals[goal_id] = goal
         response.accepted, response.stamp = True, time_message(now)
-        threading.Thread(
-            target=self._run, args=(goal,), name=f"openral-action-{goal_id.hex()[:8]}", daemon=True
-        ).start()
+        name = f"openral-action-{goal_id.hex()[:8]}"
+        thread = threading.Thread(target=self._run, args=(goal,), name=name, daemon=True)
+        self._threads[goal_id] = thread
+        thread.start()
         return response
 
     def _run(self, goal: GoalHandle) -> None:
@@ -99,6 +104,7 @@ class ActionServer:
             goal.abort()
         wanted = result if isinstance(result, self._result) else self._result()
         goal.result.set_result((goal.status, wanted))
+        self._threads.pop(goal.goal_id, None)
         self.node.context.io.call_later(RESULT_KEPT_S, lambda: self._forget(goal))
 
     def _forget(self, goal: GoalHandle) -> None:
@@ -190,10 +196,18 @@ class ActionServer:
             )
         )
 
+    def end_goals(self) -> None:
+        """Asks all goals to cancel, whatever the cancel callback says, and gives them a moment."""
+        for goal in self.goals:
+            with contextlib.suppress(LifecycleError):
+                goal.move_to(GoalStatus.CANCELING)
+        give_up = time.monotonic() + FAREWELL_S
+        for thread in list(self._threads.values()):
+            thread.join(max(0.0, give_up - time.monotonic()))
+
     def close(self) -> None:
         """Leaves the graph; goals that run are asked to cancel."""
-        for goal in self.goals:
-            self._cancel(goal)
+        self.end_goals()
         for service in self._services:
             self.node.destroy_service(service)
         for publisher in (self._feedback, self._status):

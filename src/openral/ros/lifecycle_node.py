@@ -44,6 +44,7 @@ class LifecycleNode(Node):
         """Why the last transition did not succeed."""
         self._machine = LifecycleMachine(self._run_hook, self._announce)
         self._transition_lock = threading.Lock()
+        self.before_destroy(self._shut_down)
         with self.context.presence.one_announcement():
             self._events = self.create_publisher(
                 f"{_PACKAGE}/msg/TransitionEvent", "~/transition_event"
@@ -78,8 +79,13 @@ class LifecycleNode(Node):
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Give back everything."""
+        """Give back everything; also called when the node is destroyed before it was shut down."""
         return Outcome.SUCCESS
+
+    def _shut_down(self) -> None:
+        """A node that is destroyed, by a signal for instance, still gives back what it holds."""
+        if self.state is not State.FINALIZED:
+            self.trigger("shutdown")
 
     def on_error(self, previous: State) -> Outcome:
         """Mend after an error: SUCCESS makes the node unconfigured, anything else ends it."""

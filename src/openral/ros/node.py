@@ -57,6 +57,7 @@ class Node(NodeParameters):
         self._services: list[Service] = []
         self._clients: list[Client] = []
         self._timers: list[Timer] = []
+        self._farewells: list[Callable[[], None]] = []
         self._parameters = ParameterStore(parameters)
         self.clock = NodeClock(self)
         with self.context.presence.one_announcement():
@@ -251,12 +252,18 @@ class Node(NodeParameters):
             member.close()
             self.context.presence.announce()
 
+    def before_destroy(self, farewell: Callable[[], None]) -> None:
+        """Runs a call when the node is destroyed, while its endpoints are still there."""
+        self._farewells.append(farewell)
+
     def destroy(self) -> None:
         """Leaves the graph; harmless the second time."""
         if self.destroyed:
             return
         self.destroyed = True
         self.detach()
+        for farewell in reversed(self._farewells):
+            self.run_callback(lambda call: call(), farewell)
         self.log.sink = None
         with self.context.presence.one_announcement():
             self.context.presence.remove(self)

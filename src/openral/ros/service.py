@@ -21,6 +21,7 @@ Handler = Callable[[Any, Any], Any]
 """(request, response to fill) → response, or a Future of it for an answer that comes later."""
 
 _MATCH_RETRY_S = 0.01
+_MAX_CLIENTS = 1024
 _MATCH_LIMIT_S = 2.0
 _FOREIGN = "no request id in the payload (rmw_fastrtps?); set RMW_IMPLEMENTATION=rmw_cyclonedds_cpp"
 
@@ -75,6 +76,9 @@ class Service:
             peer = self._reader.peer(sample.source)
             if peer is None:
                 return b"", b""
+            if len(self._clients) >= _MAX_CLIENTS:  # those that left are among them
+                self._clients.clear()
+                self._reachable.clear()
             tag = service_wire.find_tag(peer.user_data, "clientid")
             self._clients[sample.source] = (tag, peer.participant) if tag else None
         return self._clients[sample.source]

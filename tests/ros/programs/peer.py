@@ -33,6 +33,10 @@ class Peer(LifecycleNode):
         self.log.info("configured")
         return Outcome.SUCCESS
 
+    def on_shutdown(self, previous: State) -> Outcome:
+        print(f"shut down from {previous.label}", flush=True)
+        return Outcome.SUCCESS
+
     @staticmethod
     def _negate(request: Any, response: Any) -> Any:
         response.success, response.message = not request.data, "negated"

@@ -1,7 +1,8 @@
-"""TorqueMotors: position servos of a MuJoCo model driven as plain motors for a while."""
+"""The servos of a MuJoCo model: made to track, and driven as plain motors for a while."""
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +11,9 @@ from openral.sim.binding import Binding
 from openral.sim.rollout import MujocoHandles
 
 Vector = NDArray[np.float64]
+
+_SMOOTHING = 0.3
+_FRICTION_SPEED = 0.02
 
 
 class TorqueMotors:
@@ -52,3 +56,42 @@ class TorqueMotors:
             model.actuator_gainprm[actuator] = self._gain[joint]
             model.actuator_biasprm[actuator] = self._bias[joint]
             model.actuator_ctrllimited[actuator] = self._limited[joint]
+
+
+class ServoLead:
+    """How far a target must lead for a joint to be where a moving reference has it.
+
+    A position servo trails by its damping, its load and its friction. Drivers of real robots make
+    up for that; the twin's are made up for here, because the safety kernel counts on joints that
+    are where the chunk has them.
+    """
+
+    def __init__(self, robot: RobotDescription, handles: MujocoHandles) -> None:
+        self._model, self._data = handles
+        model, binding = self._model, Binding(robot, self._model)
+        self._dofs = binding.qvel
+        actuators, arm = binding.ctrl, binding.leverage
+        self._stiffness = -model.actuator_biasprm[actuators, 1] * arm**2
+        passive = model.dof_damping.reshape(model.nv, -1)[self._dofs, 0]
+        self._damping = passive - model.actuator_biasprm[actuators, 2] * arm**2
+        self._friction = model.dof_frictionloss[self._dofs]
+        self._force, self._acceleration = np.zeros(model.nv), np.zeros(model.nv)
+        self.rest()
+
+    def rest(self) -> None:
+        """The reference stands still."""
+        self._speed = np.zeros(len(self._dofs))
+        self._smooth = np.zeros(len(self._dofs))
+
+    def of(self, moved: Vector, seconds: float) -> Vector:
+        """The lead for a reference that has moved so far in so many seconds."""
+        speed = moved / seconds
+        # Rows are joined by straight lines: without smoothing each corner would be a blow.
+        self._smooth += _SMOOTHING * ((speed - self._speed) / seconds - self._smooth)
+        self._speed = speed
+        self._acceleration[self._dofs] = self._smooth
+        mujoco.mj_mulM(self._model, self._data, self._force, self._acceleration)
+        load = self._force + self._data.qfrc_bias - self._data.qfrc_gravcomp
+        effort = load[self._dofs] + self._damping * speed
+        effort += self._friction * np.tanh(speed / _FRICTION_SPEED)
+        return np.asarray(effort / self._stiffness)
