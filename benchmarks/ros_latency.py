@@ -25,25 +25,17 @@ NAMES = [f"joint{number}" for number in range(8)]
 def publish() -> None:
     import numpy as np
 
-    from openral.ros import Executor, Node, types
+    from openral.ros import Executor, Node
+    from openral.ros.msg import Header, JointState
     from openral.ros.node import time_message
 
     node = Node("pub")
-    publisher = node.create_publisher("sensor_msgs/msg/JointState", "/joint_states")
-    joint_state = types.message_class("sensor_msgs/msg/JointState")
-    header = types.message_class("std_msgs/msg/Header")
-    position = np.full(8, 0.5)
+    publisher = node.create_publisher(JointState, "/joint_states")
+    values = np.full(8, 0.5)
 
     def send() -> None:
-        publisher.publish(
-            joint_state(
-                header=header(stamp=time_message(time.time_ns())),
-                name=NAMES,
-                position=position,
-                velocity=position,
-                effort=position,
-            )
-        )
+        header = Header(time_message(time.time_ns()))
+        publisher.publish(JointState(header, NAMES, values, values, values))
 
     node.create_timer(1 / HZ, send)
     executor = Executor()
@@ -54,6 +46,7 @@ def publish() -> None:
 
 def subscribe() -> None:
     from openral.ros import Executor, Node
+    from openral.ros.msg import JointState
 
     delays: list[int] = []
     node = Node("sub")
@@ -65,7 +58,7 @@ def subscribe() -> None:
         if len(delays) >= COUNT:
             executor.stop()
 
-    node.create_subscription("sensor_msgs/msg/JointState", "/joint_states", hear)
+    node.create_subscription(JointState, "/joint_states", hear)
     executor.add_node(node)
     executor.spin()
     print(json.dumps(delays))
