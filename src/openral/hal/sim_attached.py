@@ -77,7 +77,7 @@ class SimAttachedHAL:
         self._mailbox.own()
         self._rollout, self._drive = rollout, drive
         self.control_modes = frozenset(executable(self.robot, drive))
-        self._executor = ChunkExecutor(self.robot, self.control_modes)
+        self._executor = ChunkExecutor(self.robot, self.control_modes, brake_s=drive.brake_s)
         self._executor.seed(positions)
         task = rollout.scene.task
         self._seed = task.seed if task else 0
@@ -175,6 +175,9 @@ class SimAttachedHAL:
         self._require_mine()
         if self._executor.stopped or not self._idle_enabled:
             return False
+        if self._executor.braking:  # holding still begins when the joints are still
+            self.step()
+            return True
         try:
             self._drive.idle()
             self._ticks_ns += self._drive.tick_ns
