@@ -12,8 +12,6 @@ import statistics
 import time
 from collections.abc import Callable
 
-import openral.sim  # noqa: F401 - chooses the renderer before MuJoCo is imported
-
 import mujoco
 
 from openral.manifest import load_robot, load_scene
