@@ -8,15 +8,18 @@ from functools import cached_property
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError
 from openral.manifest.skill import Representation
 from openral.sim.binding import Binding
 from openral.sim.cameras import Cameras
+from openral.sim.depth_cloud import camera_range, unproject
+from openral.sim.lidar import PlanarLidar
 from openral.sim.renderer import Renderer
 from openral.sim.rollout import (
     CameraInfo,
+    Cloud,
     Depth,
     Image,
     MujocoHandles,
@@ -65,6 +68,7 @@ class MujocoRollout:
         self.action_dim = int(self.binding.ctrl.size)
         self.renderer = Renderer(self.model, setup.quality)
         self._cameras = Cameras(self.robot, self.model)
+        self._lidars: dict[str, PlanarLidar] = {}
         self._task = task
         task.bind(self.model)
         self._substeps = _substeps(self.scene.control_rate_hz, self.timestep_s)
@@ -165,6 +169,31 @@ class MujocoRollout:
         self.refresh()
         index = self._cameras.index(camera)
         return self.renderer.depth(self.data, index, size or info.resolution)
+
+    def cloud(self, camera: str, size: tuple[int, int] | None = None) -> Cloud:
+        """What a depth camera measures now, without the robot's own bodies."""
+        self.refresh()
+        index, lens = self._cameras.index(camera), self._cameras.lens(camera, size)
+        near, far = camera_range(self.robot, self._cameras.named(camera).name)
+        pixels = size or self._cameras.named(camera).resolution
+        depth = self.renderer.depth(self.data, index, pixels)
+        geoms = self.renderer.segments(self.data, index, pixels)
+        depth[self._own_geoms[geoms]] = np.nan
+        depth[~((depth >= near) & (depth <= far))] = np.nan
+        return Cloud(unproject(depth, lens), lens)
+
+    def scan(self, lidar: str) -> Depth:
+        """What a laser scanner measures now."""
+        self.refresh()
+        if lidar not in self._lidars:
+            self._lidars[lidar] = PlanarLidar(self.robot, self.model, lidar, self.robot_bodies)
+        return self._lidars[lidar].scan(self.data)
+
+    @cached_property
+    def _own_geoms(self) -> NDArray[np.bool_]:
+        """Whether a geom is the robot's; the last entry stands for no geom."""
+        own = np.isin(self.model.geom_bodyid, np.arange(1, self.robot_bodies.stop))
+        return np.append(own, False)
 
     def mujoco_handles(self) -> MujocoHandles:
         """Model and data."""

@@ -197,3 +197,28 @@ class ServoSteppable(PhysicsSteppable, Protocol):
 
     def end_period(self) -> Step:
         """Counts and judges a control period, as `step` does at its end."""
+
+
+class Cloud(NamedTuple):
+    """An organised point cloud in the camera's optical frame: z forward, x right, y down."""
+
+    points: Depth
+    """Height × width × 3 in metres; NaN where nothing was measured or the robot saw itself."""
+    lens: Intrinsics
+    """The pinhole model at that size."""
+
+
+@runtime_checkable
+class CloudSource(Protocol):
+    """A rollout that measures point clouds."""
+
+    def cloud(self, camera: str, size: tuple[int, int] | None = None) -> Cloud:
+        """What a depth camera measures now, without the robot's own bodies."""
+
+
+@runtime_checkable
+class ScanSource(Protocol):
+    """A rollout that measures planar laser scans."""
+
+    def scan(self, lidar: str) -> Depth:
+        """Ranges in metres, one a beam from the first angle on; infinite where nothing is."""
