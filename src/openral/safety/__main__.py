@@ -56,6 +56,7 @@ def main() -> int:
     gc.collect()
     gc.freeze()  # what lives as long as the process need not be looked at again
     spin(node)
+    gc.unfreeze()
     return 0
 
 

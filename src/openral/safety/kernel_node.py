@@ -71,8 +71,8 @@ class SafetyKernelNode(LifecycleNode):
     def _open(self) -> None:
         with self.context.presence.one_announcement():
             self._safe = self._publisher("SafeAction", topics.SAFE_ACTION, topics.COMMAND)
-            self._state = self._publisher("SafetyState", topics.SAFETY_STATE, topics.LATCHED)
-            self._events = self._publisher("EStopEvent", topics.ESTOP, topics.COMMAND)
+            self._state_topic = self._publisher("SafetyState", topics.SAFETY_STATE, topics.LATCHED)
+            self._stop_events = self._publisher("EStopEvent", topics.ESTOP, topics.COMMAND)
             self._failures = self._publisher("FailureTrigger", topics.FAILURE, topics.STATE)
             self._verdicts = self._publisher("Verdict", topics.VERDICT, topics.STATE)
             self._subscribe(self._undo, "EStopEvent", topics.ESTOP, self._on_event, topics.COMMAND)
@@ -131,7 +131,7 @@ class SafetyKernelNode(LifecycleNode):
         self._enter(Mode.ESTOPPED, source, reason, detail)
         self._stop_beat = self.status.beat
         self._own_event = estop_event(source, detail, self.now())
-        self._events.publish(self._own_event)
+        self._stop_events.publish(self._own_event)
         self.log.error("stopped", source=source, reason=reason, detail=detail)
         return True
 
@@ -167,7 +167,7 @@ class SafetyKernelNode(LifecycleNode):
         self._tell()
 
     def _tell(self) -> None:
-        self._state.publish(self.status.message(self.now(), self._seal.sequence))
+        self._state_topic.publish(self.status.message(self.now(), self._seal.sequence))
 
     def _beat(self) -> None:
         self._tell()
