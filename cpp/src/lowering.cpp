@@ -27,10 +27,10 @@ bool cartesian(Mode m) {
 
 Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
     : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
-  points_.resize((2 * kMaxRows + 8) * skeleton.coordinates);
+  points_.resize((3 * kMaxRows + 8) * skeleton.coordinates);
   widths_.resize(points_.size());
   spans_.resize(2 * kMaxRows + 8);
-  holds_.resize((kMaxRows + 1) * kMaxTools * (kMaxTools + 1) / 2 + 8);
+  holds_.resize((2 * kMaxRows + 8) * kMaxTools * (kMaxTools + 1) / 2);
 }
 
 bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed,
@@ -73,6 +73,7 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
   out.slot = -1;
   out.mode = chunk.mode;
   if (!check_rows(chunk, out)) return false;
+  stops(chunk);
   widen(base_error);
   return true;
 }
@@ -88,7 +89,7 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
   double low[kMaxCoordinates], high[kMaxCoordinates], step[kMaxCoordinates], bend[kMaxCoordinates];
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
     const Coordinate& k = limits(j);
-    const bool checked = owned_[j] && k.role == Role::kBody;
+    const bool checked = owned_[j] && k.role != Role::kGripper;
     low[j] = checked ? std::min(k.lower, start_.q[j]) - kTolerance : -kNone;
     high[j] = checked ? std::max(k.upper, start_.q[j]) + kTolerance : kNone;
     step[j] = checked ? k.velocity * speed_ * c.dt * (1 + kTolerance) + 1e-9 : kNone;
@@ -108,7 +109,8 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
     }
     out.row = static_cast<std::int32_t>(row);
     for (std::size_t j = 0; bad != 0 && j < skeleton_.dof; ++j)
-      if (owned_[j] && limits(j).role == Role::kBody && !check_joint(c, row, j, out)) return false;
+      if (owned_[j] && limits(j).role != Role::kGripper && !check_joint(c, row, j, out))
+        return false;
     if (base_owned_ && !check_base(c, row, out)) return false;
   }
   out.row = out.joint = -1;
@@ -179,7 +181,9 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     for (std::size_t j = 0; j < dof; ++j)
       if (limits(j).role == Role::kBody) w[j] += std::min(limits(j).tracking, reached);
     widen_holds(s, reached);
-    w[dof] += std::min(e.base_tracking, base_travel) + base_error[0];
+    // Where the base has gone turns with its heading's error.
+    const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1]));
+    w[dof] += std::min(e.base_tracking, base_travel) + base_error[0] + base_error[2] * gone;
     w[dof + 1] += std::min(e.base_tracking, base_travel) + base_error[1];
     w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];
   }
@@ -196,7 +200,7 @@ void Lowering::widen_holds(const Span& s, double reached) noexcept {
       const double error =
           std::min(limits(static_cast<std::size_t>(l.coordinate)).tracking, reached);
       shift += static_cast<double>(l.length) * error;
-      turn += error;
+      turn += static_cast<double>(l.turn) * error;
     }
     hold.error += static_cast<float>(shift);
     hold.turn += static_cast<float>(turn);

@@ -84,8 +84,8 @@ bool Lowering::cartesian_target(const ChunkView& c, std::size_t s, std::size_t r
 }
 
 // Brings the tool of a slot along one span to `target`; false when no joint values do.
-bool Lowering::follow(const Slot& slot, Span& span, const Pose& before, const Pose& target,
-                      int step, double* q) noexcept {
+bool Lowering::follow(Slot& slot, Span& span, const Pose& before, const Pose& target, int step,
+                      double* q) noexcept {
   const ToolSolver::Residual left = solver_.solve(slot.tool, target, q);
   if (!(left.shift < kSolvedShift && left.turn < kSolvedTurn)) return false;
   const double* from = point(static_cast<std::size_t>(span.from));
@@ -102,15 +102,20 @@ bool Lowering::follow(const Slot& slot, Span& span, const Pose& before, const Po
     if (static_cast<std::size_t>(l.coordinate) >= skeleton_.dof) continue;
     const double turned = std::abs(to[l.coordinate] - from[l.coordinate]);
     arc += static_cast<double>(l.length) * turned;
-    angle += turned;
+    angle += static_cast<double>(l.turn) * turned;
   }
+  const ToolSolver::Residual worst{std::max(left.shift, slot.missed.shift),
+                                   std::max(left.turn, slot.missed.turn)};
+  slot.missed = left;
   const double turn = norm(rotation_vector(multiply(target.rotation, transpose(before.rotation))));
-  travelled_[static_cast<std::size_t>(step)] = travelled_[static_cast<std::size_t>(step - 1)] +
-                                               std::max({largest, distance(before, target), turn});
+  slot.travelled[static_cast<std::size_t>(step)] =
+      slot.travelled[static_cast<std::size_t>(step - 1)] +
+      std::max({largest, distance(before, target), turn});
   // The tool's straight path and that of joints moving in step both leave their common chord by at
-  // most an eighth of their curvature. Someone else's inverse kinematics may miss by our residual.
-  hold(span, {slot.tool, static_cast<float>(2 * left.shift + arc * angle / 4 + 1e-6),
-              static_cast<float>(2 * left.turn + angle * angle / 4 + 1e-6)});
+  // most an eighth of their curvature. Someone else's inverse kinematics may miss by our residual,
+  // at either end.
+  hold(span, {slot.tool, static_cast<float>(2 * worst.shift + arc * angle / 4 + 1e-6),
+              static_cast<float>(2 * worst.turn + angle * angle / 4 + 1e-6)});
   span.rate = 0;
   // The window in which nothing is measured ends with this step.
   const double longest = model_.envelope.recheck + model_.envelope.stop_time;
@@ -118,8 +123,8 @@ bool Lowering::follow(const Slot& slot, Span& span, const Pose& before, const Po
   int from_step = step - 1;
   while (from_step > 0 && now - elapsed_[static_cast<std::size_t>(from_step)] < longest)
     --from_step;
-  const double travel =
-      travelled_[static_cast<std::size_t>(step)] - travelled_[static_cast<std::size_t>(from_step)];
+  const double travel = slot.travelled[static_cast<std::size_t>(step)] -
+                        slot.travelled[static_cast<std::size_t>(from_step)];
   for (int k = 0; k < slot.count; ++k) {
     const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
     width(static_cast<std::size_t>(span.width))[j] +=
@@ -143,39 +148,64 @@ void Lowering::hold(Span& span, const Hold& added) noexcept {
 }
 
 bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) noexcept {
-  const Slot& slot = slots_[s];
-  const SlotView& view = c.slots[s];
+  Slot& slot = slots_[s];
   valid_ = std::min(valid_, model_.envelope.recheck);
   double q[kMaxCoordinates];
   std::copy_n(start_.q.data(), skeleton_.dof, q);
-  Pose target = solver_.pose(slot.tool, q);
-  travelled_[0] = elapsed_[0] = 0;
-  bool solved = true;
+  slot.target = solver_.pose(slot.tool, q);
+  slot.travelled[0] = elapsed_[0] = 0;
+  slot.solved = true;
+  slot.missed = {};
   for (std::size_t row = 0; row < c.rows; ++row) {
-    const Pose before = target;
+    const Pose before = slot.target;
     elapsed_[row + 1] = elapsed_[row] + c.dt;
-    if (!cartesian_target(c, s, row, target, out)) return false;
-    solved = solved && follow(slot, spans_[row + 1], before, target, static_cast<int>(row) + 1, q);
+    if (!cartesian_target(c, s, row, slot.target, out)) return false;
+    slot.solved = slot.solved &&
+                  follow(slot, spans_[row + 1], before, slot.target, static_cast<int>(row) + 1, q);
   }
-  if (solved && static_cast<Mode>(view.mode) == Mode::kCartesianTwist) {
-    // The last twist goes on while the robot stops.
-    const double stop = model_.envelope.stop_time;
+  if (!slot.solved) shell(s);
+  return true;
+}
+
+// The last twist of every tool goes on while the robot stops. With a moving base they do so each
+// at its own pace: then a box around both ends stands for the way between them.
+bool Lowering::coast_tools(const ChunkView& c, bool with_base, Span& added) noexcept {
+  const double stop = model_.envelope.stop_time;
+  bool moves = false;
+  for (std::size_t s = 0; s < c.count; ++s) {
+    Slot& slot = slots_[s];
+    const SlotView& view = c.slots[s];
+    if (static_cast<Mode>(view.mode) != Mode::kCartesianTwist || !slot.solved) continue;
     const std::size_t last = c.rows - 1;
     const Vec3 shift{view.at(last, 0) * stop, view.at(last, 1) * stop, view.at(last, 2) * stop};
     const Vec3 turn{view.at(last, 3) * stop, view.at(last, 4) * stop, view.at(last, 5) * stop};
-    if (norm(shift) > 0 || norm(turn) > 0) {
-      const bool in_tool = !view.frame.empty() && view.frame != model_.base_frame;
-      const auto end = static_cast<std::size_t>(point_count_++);
-      std::copy_n(point(c.rows), skeleton_.coordinates, point(end));
-      this->span(static_cast<int>(c.rows), static_cast<int>(end), static_cast<int>(last), 0);
-      Span& added = spans_[static_cast<std::size_t>(span_count_ - 1)];
-      elapsed_[c.rows + 1] = elapsed_[c.rows] + stop;
-      solved = follow(slot, added, target, moved(target, shift, turn, in_tool),
-                      static_cast<int>(c.rows) + 1, q);
+    if (!(norm(shift) > 0 || norm(turn) > 0)) continue;
+    const bool in_tool = !view.frame.empty() && view.frame != model_.base_frame;
+    double q[kMaxCoordinates];
+    std::copy_n(start_.q.data(), skeleton_.dof, q);
+    for (int k = 0; k < slot.count; ++k) {
+      const int j = slot.coordinates[static_cast<std::size_t>(k)];
+      q[j] = point(c.rows)[j];
+    }
+    elapsed_[c.rows + 1] = elapsed_[c.rows] + stop;
+    moves = true;
+    if (!follow(slot, added, slot.target, moved(slot.target, shift, turn, in_tool),
+                static_cast<int>(c.rows) + 1, q)) {
+      shell(s);
+      continue;
+    }
+    if (!with_base) continue;
+    added.holds = 0;
+    double *from = point(static_cast<std::size_t>(added.from)),
+           *to = point(static_cast<std::size_t>(added.to)),
+           *wide = width(static_cast<std::size_t>(added.width));
+    for (int k = 0; k < slot.count; ++k) {
+      const int j = slot.coordinates[static_cast<std::size_t>(k)];
+      wide[j] += std::abs(to[j] - from[j]) / 2;
+      from[j] = to[j] = (from[j] + to[j]) / 2;
     }
   }
-  if (!solved) shell(s);
-  return true;
+  return moves;
 }
 
 // No joint values reach the target (singular, out of reach): all that is known is that joints
@@ -188,6 +218,7 @@ void Lowering::shell(std::size_t s) noexcept {
     spans_[i].rate = 0;
     for (int k = 0; k < slot.count; ++k) {
       const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
+      point(static_cast<std::size_t>(spans_[i].from))[j] = start_.q[j];
       point(static_cast<std::size_t>(spans_[i].to))[j] = start_.q[j];
       width(static_cast<std::size_t>(spans_[i].width))[j] = limits(j).velocity * time;
     }

@@ -20,12 +20,10 @@ bool Lowering::lower_positions(const ChunkView& c, std::size_t s, Verdict&) noex
   return true;
 }
 
-// The nominal path integrates the velocities; the rate at which rows are executed may be off, and
-// the last velocity goes on while the robot stops.
+// The nominal path integrates the velocities; the rate at which rows are executed may be off.
 bool Lowering::lower_velocities(const ChunkView& c, std::size_t s, Verdict&) noexcept {
   const Slot& slot = slots_[s];
-  bool base = false, stops = false;
-  std::array<double, kMaxCoordinates> last{};
+  bool base = false;
   for (std::size_t k = 0; k < static_cast<std::size_t>(slot.count); ++k) {
     const auto j = static_cast<std::size_t>(slot.coordinates[k]);
     double travel = 0;
@@ -36,37 +34,10 @@ bool Lowering::lower_velocities(const ChunkView& c, std::size_t s, Verdict&) noe
       point(row + 1)[j] = point(row)[j] + step;
       width(row + 1)[j] += model_.envelope.jitter * travel;
     }
-    last[j] = c.slots[s].at(c.rows - 1, k);
-    stops = stops || (last[j] != 0 && limits(j).role != Role::kGripper);
   }
   if (base)
     for (std::size_t row = 0; row < c.rows; ++row) displace_base(row + 1);
-  if (stops) stub(c.rows, last.data(), model_.envelope.stop_time);
   return true;
-}
-
-// Goes on from the point after `row` with the given joint rates, as far as the limits allow.
-void Lowering::stub(std::size_t row, const double* rates, double seconds) noexcept {
-  const auto end = static_cast<std::size_t>(point_count_++);
-  std::copy_n(point(row), skeleton_.coordinates, point(end));
-  for (std::size_t j = 0; j < skeleton_.dof; ++j)
-    if (limits(j).role == Role::kBody && rates[j] != 0)
-      point(end)[j] =
-          std::clamp(point(end)[j] + rates[j] * seconds, std::min(limits(j).lower, point(row)[j]),
-                     std::max(limits(j).upper, point(row)[j]));
-  if (model_.mobile && model_.base[0] >= 0) {
-    const double vx = rates[model_.base[0]], vy = rates[model_.base[1]],
-                 turn = rates[model_.base[2]];
-    const double yaw = start_.q[static_cast<std::size_t>(model_.base[2])];
-    const double brake =
-        std::max(seconds, std::hypot(vx, vy) / (2 * model_.envelope.base_deceleration));
-    double* to = point(end) + skeleton_.dof;
-    to[0] += (std::cos(yaw) * vx + std::sin(yaw) * vy) * brake;
-    to[1] += (-std::sin(yaw) * vx + std::cos(yaw) * vy) * brake;
-    to[2] += turn * brake;
-  }
-  span(static_cast<int>(row), static_cast<int>(end), static_cast<int>(row) - 1, 0);
-  std::copy_n(width(row), skeleton_.coordinates, width(static_cast<std::size_t>(span_count_ - 1)));
 }
 
 // Torque is trusted to accelerate each joint by at most its limit times the share of the effort
@@ -139,45 +110,43 @@ void Lowering::displace_base(std::size_t row) noexcept {
   to[2] = value(2);
 }
 
-// The base follows arcs; a stop can come at any row, so each change of twist gets a braking path.
-bool Lowering::lower_twist(const ChunkView& c, std::size_t s, Verdict&) noexcept {
+// The base follows arcs.
+bool Lowering::lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noexcept {
   const SlotView& view = c.slots[s];
-  const std::size_t d = skeleton_.dof;
   const Envelope& e = model_.envelope;
-  const auto advance = [d](const double* from, const double* v, double seconds, double* to) {
-    const double yaw = from[d + 2], turn = v[2] * seconds;
-    const double sine = std::abs(turn) < 1e-6 ? 1 - turn * turn / 6 : std::sin(turn) / turn;
-    const double versine = std::abs(turn) < 1e-6 ? turn / 2 : (1 - std::cos(turn)) / turn;
-    const double x = (v[0] * sine - v[1] * versine) * seconds;
-    const double y = (v[0] * versine + v[1] * sine) * seconds;
-    to[d] = from[d] + std::cos(yaw) * x - std::sin(yaw) * y;
-    to[d + 1] = from[d + 1] + std::sin(yaw) * x + std::cos(yaw) * y;
-    to[d + 2] = yaw + turn;
-  };
-  // An arc leaves its chord by at most |v|·|ω|·t²/8.
-  const auto bow = [](const double* v, double seconds) {
-    return std::hypot(v[0], v[1]) * std::abs(v[2]) * seconds * seconds / 8;
-  };
   for (std::size_t row = 0; row < c.rows; ++row) {
     const double v[3] = {view.at(row, 0), view.at(row, 1), view.at(row, 2)};
-    advance(point(row), v, c.dt, point(row + 1));
-    for (std::size_t i = 0; i < 2; ++i) width(row + 1)[d + i] += bow(v, c.dt);
-  }
-  for (std::size_t row = 0; row < c.rows; ++row) {
-    const double v[3] = {view.at(row, 0), view.at(row, 1), view.at(row, 2)};
-    if (v[0] == 0 && v[1] == 0 && v[2] == 0) continue;
-    if (row + 1 < c.rows && view.at(row + 1, 0) == v[0] && view.at(row + 1, 1) == v[1] &&
-        view.at(row + 1, 2) == v[2])
-      continue;
-    const double brake = std::max(e.stop_time, std::hypot(v[0], v[1]) / (2 * e.base_deceleration));
-    const auto end = static_cast<std::size_t>(point_count_++);
-    std::copy_n(point(row + 1), skeleton_.coordinates, point(end));
-    advance(point(row + 1), v, brake, point(end));
-    span(static_cast<int>(row) + 1, static_cast<int>(end), static_cast<int>(row), 0);
-    for (std::size_t i = 0; i < 2; ++i)
-      width(static_cast<std::size_t>(span_count_ - 1))[d + i] += bow(v, brake);
+    // Of the twist itself: the chord of an arc is shorter than the way.
+    const double speed = std::hypot(v[0], v[1]), rate = std::abs(v[2]);
+    if (!(speed <= e.base_speed * speed_ * (1 + 1e-6) + 1e-9 &&
+          rate <= e.base_rate * speed_ * (1 + 1e-6) + 1e-9)) {
+      const bool linear = speed > e.base_speed * speed_;
+      out.row = static_cast<std::int32_t>(row);
+      out.status = Status::kBaseSpeed;
+      out.value = linear ? speed : rate;
+      out.limit = speed_ * (linear ? e.base_speed : e.base_rate);
+      return false;
+    }
+    drive(point(row), v, c.dt, point(row + 1), width(row + 1));
   }
   return true;
+}
+
+// Moves the base of `from` on by a twist; an arc leaves its chord by at most |v|·|ω|·t²/8.
+void Lowering::drive(const double* from, const double* v, double seconds, double* to,
+                     double* wide) const noexcept {
+  const std::size_t d = skeleton_.dof;
+  const double yaw = from[d + 2], turn = v[2] * seconds;
+  const double sine = std::abs(turn) < 1e-6 ? 1 - turn * turn / 6 : std::sin(turn) / turn;
+  const double versine = std::abs(turn) < 1e-6 ? turn / 2 : (1 - std::cos(turn)) / turn;
+  const double x = (v[0] * sine - v[1] * versine) * seconds;
+  const double y = (v[0] * versine + v[1] * sine) * seconds;
+  to[d] = from[d] + std::cos(yaw) * x - std::sin(yaw) * y;
+  to[d + 1] = from[d + 1] + std::sin(yaw) * x + std::cos(yaw) * y;
+  to[d + 2] = yaw + turn;
+  const double bow = std::hypot(v[0], v[1]) * std::abs(v[2]) * seconds * seconds / 8;
+  wide[d] += bow;
+  wide[d + 1] += bow;
 }
 
 }  // namespace openral

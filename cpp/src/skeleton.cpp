@@ -10,7 +10,7 @@ namespace openral {
 namespace {
 
 constexpr double kUnit = 1.0 / (1 << 24);  // rounding unit of a float
-constexpr double kPastLimits = 0.1;        // rad or m: how far outside its limits a joint may be
+constexpr double kPastLimits = 0.1;        // rad or m: how far outside its limits a joint may start
 
 double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 double norm(const Vec3& a) { return std::sqrt(dot(a, a)); }
@@ -94,6 +94,11 @@ Ball sweep(const MovingFrame& f, const Ball& ball, double low, double high) {
   return out;
 }
 
+struct Reach {
+  double length = 0, turn = 0;
+};
+using Levers = std::map<int, Reach>;  // by coordinate
+
 Ball segment(const SkeletonCapsule& c) {
   return around({c.p0[0], c.p0[1], c.p0[2]}, {c.p1[0], c.p1[1], c.p1[2]});
 }
@@ -122,24 +127,28 @@ class Builder {
   }
   const MovingFrame& frame(int i) const { return out_.frames[static_cast<std::size_t>(i)]; }
 
+  static void add(Reach& reach, const MovingFrame& joint, const Ball& ball) {
+    reach.length += std::abs(joint.multiplier) * lever(joint, ball);
+    if (joint.revolute) reach.turn += std::abs(joint.multiplier);
+  }
   // Adds the lever of every joint from `from` up to (not including) `to`; returns the ball in `to`.
-  Ball climb(Ball ball, int from, int to, std::map<int, double>& levers) const {
+  Ball climb(Ball ball, int from, int to, Levers& levers) const {
     for (int f = from; f != to; f = frame(f).parent) {
       const MovingFrame& joint = frame(f);
-      levers[joint.coordinate] += std::abs(joint.multiplier) * lever(joint, ball);
+      add(levers[joint.coordinate], joint, ball);
       ball = sweep(joint, ball, joint.low, joint.high);
       ball = moved(ball, [&](const Vec3& v) { return transform(joint.exact_origin, v); });
     }
     return ball;
   }
   // The same from an ancestor down to `to`: how the capsule moves as seen from there.
-  Ball descend(Ball ball, int from, int to, std::map<int, double>& levers) const {
+  Ball descend(Ball ball, int from, int to, Levers& levers) const {
     std::vector<int> path;
     for (int f = to; f != from; f = frame(f).parent) path.push_back(f);
     for (auto it = path.rbegin(); it != path.rend(); ++it) {
       const MovingFrame& joint = frame(*it);
       ball = moved(ball, [&](const Vec3& v) { return apply_inverse(joint.exact_origin, v); });
-      levers[joint.coordinate] += std::abs(joint.multiplier) * lever(joint, ball);
+      add(levers[joint.coordinate], joint, ball);
       ball = sweep(joint, ball, -joint.high, -joint.low);
     }
     return ball;
@@ -149,11 +158,12 @@ class Builder {
     while (b != 0 && std::find(up.begin(), up.end(), b) == up.end()) b = frame(b).parent;
     return b;
   }
-  LeverList keep(const std::map<int, double>& levers) {
+  LeverList keep(const Levers& levers) {
     LeverList list{static_cast<std::int32_t>(out_.levers.size()), 0};
-    for (const auto& [coordinate, length] : levers)
-      if (length > 0)
-        out_.levers.push_back({coordinate, static_cast<float>(length * (1 + 1e-6) + 1e-7)});
+    for (const auto& [coordinate, reach] : levers)
+      if (reach.length > 0 || reach.turn > 0)
+        out_.levers.push_back({coordinate, static_cast<float>(reach.length * (1 + 1e-6) + 1e-7),
+                               static_cast<float>(reach.turn * (1 + 1e-6))});
     list.last = static_cast<std::int32_t>(out_.levers.size());
     return list;
   }
@@ -204,8 +214,9 @@ void Builder::frames() {
     f.exact_origin = origin;
     const double length = norm(joint.axis);
     for (std::size_t i = 0; i < 3; ++i) f.exact_axis[i] = joint.axis[i] / length;
-    const double a = joint.multiplier * (c->lower - kPastLimits) + joint.offset;
-    const double b = joint.multiplier * (c->upper + kPastLimits) + joint.offset;
+    const double past = kPastLimits + c->tracking;
+    const double a = joint.multiplier * (c->lower - past) + joint.offset;
+    const double b = joint.multiplier * (c->upper + past) + joint.offset;
     f.low = std::min(a, b);
     f.high = std::max(a, b);
     if (!f.revolute && !(std::isfinite(f.low) && std::isfinite(f.high)))
@@ -255,14 +266,14 @@ void Builder::capsules() {
     s.radius = static_cast<float>(c.radius * (1 + 1e-6));
     s.half_length = static_cast<float>(half * (1 + 1e-6));
     s.slack = rounding(s.frame, span(s.frame, std::max(norm(p0), norm(p1)) + c.radius));
-    std::map<int, double> levers;
+    Levers levers;
     const Ball ball = climb(around(p0, p1), s.frame, 0, levers);
     out_.reach =
         std::max(out_.reach, static_cast<float>(norm(ball.centre) + ball.radius + c.radius));
     s.against_world = model_.mobile || s.frame != 0;  // what cannot move cannot hit
     if (model_.mobile) {
-      levers[x] = levers[x + 1] = 1;
-      levers[x + 2] = std::hypot(ball.centre[0], ball.centre[1]) + ball.radius;
+      levers[x] = levers[x + 1] = {1, 0};
+      levers[x + 2] = {std::hypot(ball.centre[0], ball.centre[1]) + ball.radius, 1};
     }
     s.motion = keep(levers);
     out_.capsules.push_back(s);
@@ -279,7 +290,7 @@ void Builder::pairs() {
     const SkeletonCapsule& ca = out_.capsules[static_cast<std::size_t>(a)];
     const SkeletonCapsule& cb = out_.capsules[static_cast<std::size_t>(b)];
     const int meet = common(ca.frame, cb.frame);
-    std::map<int, double> levers;
+    Levers levers;
     for (const SkeletonCapsule* c : {&ca, &cb}) {
       climb(segment(*c), c->frame, meet, levers);
     }
@@ -297,18 +308,18 @@ void Builder::tool(const EndEffector& effector) {
   const Vec3 point = t.exact_tcp.translation;
   for (std::size_t i = 0; i < 3; ++i) t.point[i] = static_cast<float>(point[i]);
   t.slack = rounding(t.frame, span(t.frame, norm(point)));
-  std::map<int, double> levers;
+  Levers levers;
   const Ball ball = climb(around(point, point), t.frame, 0, levers);
   t.in_base = keep(levers);
   if (model_.mobile) {
     const auto x = static_cast<int>(out_.dof);
-    levers[x] = levers[x + 1] = 1;
-    levers[x + 2] = std::hypot(ball.centre[0], ball.centre[1]) + ball.radius;
+    levers[x] = levers[x + 1] = {1, 0};
+    levers[x + 2] = {std::hypot(ball.centre[0], ball.centre[1]) + ball.radius, 1};
   }
   t.motion = keep(levers);
   for (const SkeletonCapsule& c : out_.capsules) {
     const int meet = common(c.frame, t.frame);
-    std::map<int, double> seen;
+    Levers seen;
     Ball b = climb(segment(c), c.frame, meet, seen);
     b = descend(b, meet, t.frame, seen);
     t.from_tool.push_back(keep(seen));

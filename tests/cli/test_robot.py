@@ -128,7 +128,7 @@ def test_import_of_a_missing_file_is_an_error_not_a_traceback(tmp_path: Path) ->
     assert result.stderr.startswith("error: no model file")
 
 
-@pytest.mark.parametrize("manifest", ["robot", "scene", "skill"])
+@pytest.mark.parametrize("manifest", ["robot", "scene", "skill", "case"])
 def test_schema_documents_every_field(manifest: str) -> None:
     schema = json.loads(run("schema", manifest).stdout)
     parts = [schema, *schema["$defs"].values()]
@@ -140,4 +140,4 @@ def test_schema_documents_every_field(manifest: str) -> None:
 def test_an_unknown_schema_lists_the_known_ones() -> None:
     result = run("schema", "robots")
     assert result.returncode == 2
-    assert "did you mean 'robot'? valid choices: robot, scene, skill" in result.stderr
+    assert "did you mean 'robot'? valid choices: robot, scene, skill, case" in result.stderr

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from openral.manifest import RobotDescription, SceneDescription, load_robot
-from openral.manifest.scene import World
+from openral.manifest.scene import Success, Task, World
 from openral.manifest.skill import Representation
 from openral.sim.rollout import CameraInfo, Depth, Image, Observation, Step, Vector
 
@@ -25,13 +25,16 @@ class KinematicRollout:
         representation: Representation = Representation.JOINT_POSITION,
         clock: Literal["rewinds", "goes on", "none"] = "rewinds",
         ends_after: int | None = None,
+        max_steps: int | None = None,
     ) -> None:
         self.robot: RobotDescription = load_robot(robot)
+        success = Success(criterion="never")
         self.scene = SceneDescription(
             id="kinematic",
             name="Kinematic",
             world=World(scene="kinematic"),
             control_rate_hz=RATE_HZ,
+            task=max_steps and Task(instruction="go", success=success, max_steps=max_steps),
         )
         self.action_dim = len(self.robot.driven)
         self.action_representation = representation
@@ -71,7 +74,9 @@ class KinematicRollout:
         self.steps += 1
         self._time += round(1e9 / RATE_HZ)
         done = self._ends_after is not None and self.steps >= self._ends_after
-        return Step(self._observe(), 0.0, done, False, {"success": done, "failure": None})
+        task = self.scene.task
+        out = task is not None and self.steps >= task.max_steps
+        return Step(self._observe(), 0.0, done, out, {"success": done, "failure": None})
 
     def hold_action(self) -> Vector:
         if self.action_representation is Representation.JOINT_POSITION:

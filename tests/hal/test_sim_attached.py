@@ -387,7 +387,17 @@ def test_reset_to_pose_is_a_ramp_within_the_limits() -> None:
         hal.reset_to_pose({"panda_joint1": 9.0})
 
 
-TRACKING = ["franka_panda", "g1", "rizon4", "so100_follower", "so101_follower", "ur10e", "ur5e"]
+TRACKING = [
+    "aloha_bimanual",
+    "franka_panda",
+    "h1",
+    "openarm",
+    "rizon4",
+    "so100_follower",
+    "so101_follower",
+    "ur10e",
+    "ur5e",
+]
 
 
 @pytest.mark.parametrize("robot", TRACKING)

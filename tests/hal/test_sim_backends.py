@@ -159,6 +159,22 @@ def test_idling_never_ends_or_resets_an_episode() -> None:
     assert hal.read_state().motion.status is HalStatus.HOLDING
 
 
+def test_an_episode_does_not_run_out_by_idle_steps() -> None:
+    hal, rollout = attach(max_steps=5)
+    for _ in range(20):
+        hal.idle_step()
+    home = rollout.q.copy()
+    hal.send_action(joint_chunk(ramp(home, -0.01, 4)))
+    for _ in range(4):
+        hal.step()
+    assert np.allclose(rollout.q, home - 0.04)
+    assert hal.read_state().motion.status is HalStatus.EXECUTING
+    hal.step()
+    hal.step()
+    assert hal.read_state().motion.reason == "episode over"
+    assert rollout.seeds == [0]
+
+
 @pytest.mark.parametrize(
     "representation", [Representation.JOINT_POSITION, Representation.JOINT_VELOCITY]
 )

@@ -43,6 +43,11 @@ class Lowering {
     int count = 0;
     std::array<int, kMaxWidth> coordinates{};
     int tool = -1;
+    // Of a cartesian slot: where its rows end, whether joint values reach there, what was missed.
+    Pose target;
+    bool solved = false;
+    ToolSolver::Residual missed;
+    std::array<double, kMaxRows + 2> travelled{};  // by row
   };
   bool resolve_slot(const ChunkView& chunk, std::size_t index, Verdict& out) noexcept;
   bool resolve_joints(const SlotView& view, Slot& slot, Verdict& out) const noexcept;
@@ -56,7 +61,7 @@ class Lowering {
   bool lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool cartesian_target(const ChunkView& c, std::size_t s, std::size_t row, Pose& target,
                         Verdict& out) noexcept;
-  bool follow(const Slot& slot, Span& span, const Pose& before, const Pose& target, int step,
+  bool follow(Slot& slot, Span& span, const Pose& before, const Pose& target, int step,
               double* q) noexcept;
   void hold(Span& span, const Hold& added) noexcept;
   void shell(std::size_t s) noexcept;
@@ -67,7 +72,15 @@ class Lowering {
   void widen(const Vec3& base_error) noexcept;
   void widen_holds(const Span& s, double reached) noexcept;
   void span(int from, int to, int row, float rate) noexcept;
-  void stub(std::size_t row, const double* rates, double seconds) noexcept;
+  void stops(const ChunkView& c) noexcept;
+  void stop(const ChunkView& c, std::size_t row) noexcept;
+  bool coast_joints(const ChunkView& c, std::size_t row, bool with_base, double* from, double* to,
+                    double* wide) noexcept;
+  bool coast_base(const ChunkView& c, std::size_t row, const double* from, double* to,
+                  double* wide) noexcept;
+  bool coast_tools(const ChunkView& c, bool with_base, Span& added) noexcept;
+  void drive(const double* from, const double* twist, double seconds, double* to,
+             double* wide) const noexcept;
 
   double* point(std::size_t i) { return points_.data() + i * skeleton_.coordinates; }
   const double* point(std::size_t i) const { return points_.data() + i * skeleton_.coordinates; }
@@ -84,7 +97,7 @@ class Lowering {
   std::array<Slot, kMaxSlots> slots_{};
   std::array<bool, kMaxCoordinates> owned_{}, resolved_{};  // by a slot; by inverse kinematics
   bool moves_ = false, torque_ = false, base_owned_ = false;
-  std::array<double, kMaxRows + 2> travelled_{}, elapsed_{};  // of a cartesian slot, by row
+  std::array<double, kMaxRows + 2> elapsed_{};  // of cartesian slots, by row
   double valid_ = 0, speed_ = 1;
   Measured start_;
 };

@@ -196,7 +196,7 @@ inline void Block::hold(const Hold& held, int lane) {
   for (int k = tool.motion.first; k < tool.motion.last; ++k) {
     const S nominal = half_[lever[k].coordinate][lane] - wide_[lever[k].coordinate][lane];
     shift += static_cast<S>(lever[k].length) * nominal;
-    twist += nominal;
+    twist += static_cast<S>(lever[k].turn) * nominal;
   }
   const int capsules = static_cast<int>(s_.capsules.size());
   const int dof = static_cast<int>(s_.dof);

@@ -45,10 +45,10 @@ inline void Block::tools() {
     for (int k = tool.in_base.first; k < tool.in_base.last; ++k) {
       const V h = load(half_[lever[k].coordinate]) - load(wide_[lever[k].coordinate]);
       const V r = vabs(load(rate_[lever[k].coordinate]));
-      tilt += h;
+      tilt += static_cast<S>(lever[k].turn) * h;
       shift += static_cast<S>(lever[k].length) * h;
       fast += static_cast<S>(lever[k].length) * r;
-      quick += r;
+      quick += static_cast<S>(lever[k].turn) * r;
     }
     const S ulp = static_cast<S>(1e-5);
     if (q_.tool_speed > 0) {

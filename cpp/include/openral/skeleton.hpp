@@ -29,6 +29,7 @@ struct MovingFrame {
 struct Lever {
   std::int32_t coordinate;
   float length;
+  float turn;  // rad per unit: joints that follow this one count too
 };
 struct LeverList {
   std::int32_t first = 0, last = 0;  // range in Skeleton::levers

@@ -26,7 +26,9 @@ COMMANDS = {
     "param": ("openral.cli.param", "Read and change parameters of nodes."),
     "lifecycle": ("openral.cli.lifecycle", "Read and change the state of managed nodes."),
     "record": ("openral.cli.record", "Record topics to MCAP in rosbag2's layout."),
+    "scene": ("openral.cli.scene", "List, show and draw scenes."),
     "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
+    "sim": ("openral.cli.sim", "Run skills in simulated scenes."),
 }
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}

@@ -1,11 +1,14 @@
-"""`openral kernel`: the safety kernel's speed on this machine."""
+"""`openral kernel`: the safety kernel's speed on this machine, and why it stopped a robot."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from openral.errors import ConfigError
 
 app = typer.Typer(no_args_is_help=True, help="Measure and question the safety kernel.")
 
@@ -43,3 +46,43 @@ def bench(
         )
     print(f"field of 80³ cells rebuilt in {result['field_rebuild_80_ms']} ms")
     print(f"call from Python: {result['python_call_us']} µs")
+
+
+@app.command()
+def explain(
+    robot: Annotated[str, typer.Option(help="Id, folder or robot.yaml.")],
+    chunk: Annotated[
+        Path | None,
+        typer.Option(help="JSON with state, world and chunk; --example prints one."),
+    ] = None,
+    example: Annotated[bool, typer.Option("--example", help="Print a file to start from.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what the kernel answers to a chunk that was written down, and why.
+
+    Exit code 1 if it is refused or dropped. `openral schema case` documents the file.
+
+    Example: openral kernel explain --robot ur5e --chunk stop.json
+    """
+    from openral.manifest import load_robot
+
+    description = load_robot(robot)
+    if example == (chunk is not None):
+        raise ConfigError("give either --chunk FILE or --example")
+    from openral.safety.case import load_case
+    from openral.safety.explain import case_json, example_case
+    from openral.safety.explain import explain as explain_case
+
+    if chunk is None:
+        print(case_json(example_case(description)))
+        return
+    answer = explain_case(load_case(chunk, description), description)
+    if as_json:
+        print(json.dumps(answer))
+    else:
+        print(answer["text"])
+        for name, what in (("world", "obstacle or voxel"), ("self", "two links of the robot")):
+            if (metres := answer[f"clearance_{name}_m"]) is not None:
+                print(f"at the measured pose, nearest {what}: {1000 * metres:.1f} mm")
+    if not answer["accepted"]:
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`openral schema`: the JSON Schema of a manifest."""
+"""`openral schema`: the JSON Schema of the files that people write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ app = typer.Typer()
 
 @app.command()
 def schema(
-    manifest: Annotated[str, typer.Argument(help="robot, scene or skill", metavar="MANIFEST")],
+    manifest: Annotated[
+        str, typer.Argument(help="robot, scene, skill or case", metavar="MANIFEST")
+    ],
 ) -> None:
     """Print the JSON Schema of a manifest, for editors and validators.
 
@@ -23,11 +25,13 @@ def schema(
     from pydantic import BaseModel
 
     from openral.manifest import RobotDescription, SceneDescription, SkillDescription
+    from openral.safety.case import Case
 
     models: dict[str, type[BaseModel]] = {
         "robot": RobotDescription,
         "scene": SceneDescription,
         "skill": SkillDescription,
+        "case": Case,
     }
     if manifest not in models:
         raise ConfigError(f"no manifest '{manifest}'; {choices(manifest, models)}")

@@ -23,9 +23,7 @@ _NS = 1e-9
 # blocks the joint, and what it is told must not run off.
 _WINDUP_S = 0.25
 _END = 1e-9
-# A brake tells a moving joint a place this far behind it, so that the servo's spring slows it down
-# instead of pulling it back later; it ends when the joint is slow or the time is up.
-_BRAKE_LEAD_S = 0.015
+# A brake ends when the joint is slow or the time is up.
 _BRAKE_SLOW = 0.01
 _BRAKE_LONGEST_S = 0.3
 
@@ -50,9 +48,18 @@ class ChunkExecutor:
     """
 
     def __init__(
-        self, robot: RobotDescription, modes: Set[ControlMode], longest_gap_s: float = 0.25
+        self,
+        robot: RobotDescription,
+        modes: Set[ControlMode],
+        longest_gap_s: float = 0.25,
+        brake_s: Vector | float = 0.0,
     ) -> None:
-        """Ticks further apart than `longest_gap_s` end a chunk: its timing is lost."""
+        """Ticks further apart than `longest_gap_s` end a chunk: its timing is lost.
+
+        A braking joint is told a place behind it, `brake_s` times its speed away, so that its
+        servo slows it down at once instead of letting it run on and pulling it back.
+        """
+        self._brake_s = brake_s
         self._planner = Planner(robot, modes)
         self._gap = longest_gap_s
         self._speed = np.array([_speed(joint) for joint in robot.driven])
@@ -82,6 +89,11 @@ class ChunkExecutor:
         """Whether a chunk is executed or waits to be, or joints still brake or a gripper moves."""
         moving = self._braking.any() or not np.array_equal(self._goal, self._told)
         return self._plan is not None or self._waiting is not None or bool(moving)
+
+    @property
+    def braking(self) -> bool:
+        """Whether joints are being braked."""
+        return bool(self._braking.any())
 
     @property
     def waiting(self) -> bool:
@@ -167,9 +179,8 @@ class ChunkExecutor:
 
     def _slow_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
         slow = (np.abs(velocities) < _BRAKE_SLOW) | (self._braked_s > _BRAKE_LONGEST_S)
-        # Ticks that are longer than the lead would let the servo get there and turn back.
-        lead = _BRAKE_LEAD_S if seconds < _BRAKE_LEAD_S else 0.0
-        place = np.clip(measured - np.where(slow, 0.0, lead) * velocities, self._low, self._high)
+        behind = np.where(slow, 0.0, self._brake_s) * velocities
+        place = np.clip(measured - behind, self._low, self._high)
         self._told = np.where(self._braking, place, self._told)
         self._goal = np.where(self._braking, place, self._goal)
         self._braking &= ~slow
@@ -193,6 +204,8 @@ class ChunkExecutor:
         )
         command = Command(applied, torques, self._motion)
         if self._elapsed >= plan.seconds - _END:
+            if torques is not None:  # nothing has slowed the joints down yet
+                self._brake()
             self._drop("finished")
         return command
 

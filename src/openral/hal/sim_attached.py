@@ -21,7 +21,7 @@ from openral.hal.snapshot import HalStatus, Motion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 from openral.sim.renderer import WrongThread
-from openral.sim.rollout import CameraInfo, SimRollout
+from openral.sim.rollout import CameraInfo, SimRollout, Step
 
 Vector = NDArray[np.float64]
 
@@ -56,6 +56,7 @@ class SimAttachedHAL:
         self._rollout: SimRollout | None = None
         self._snapshot: Snapshot | None = None
         self._episode_over = False
+        self._periods = 0
         self._idle_enabled = True
         self._has_clock = False
         self._ticks_ns = 0
@@ -77,11 +78,11 @@ class SimAttachedHAL:
         self._mailbox.own()
         self._rollout, self._drive = rollout, drive
         self.control_modes = frozenset(executable(self.robot, drive))
-        self._executor = ChunkExecutor(self.robot, self.control_modes)
+        self._executor = ChunkExecutor(self.robot, self.control_modes, brake_s=drive.brake_s)
         self._executor.seed(positions)
         task = rollout.scene.task
         self._seed = task.seed if task else 0
-        self._episode_over = False
+        self._episode_over, self._periods = False, 0
         self._has_clock = rollout.sim_time_ns() is not None
         self._publish(self._executor.motion)
 
@@ -162,12 +163,8 @@ class SimAttachedHAL:
         command = self._tick(start, start + self._drive.tick_ns)
         step = self._drive.advance(command)
         self._ticks_ns += self._drive.tick_ns
-        stopped = command.motion.status is HalStatus.STOPPED
-        ended = step is not None and (step.terminated or step.truncated)
-        if ended and not stopped and not self._episode_over:
-            self._episode_over = True
-            if self._auto_reset:
-                self._executor.hold("episode over")
+        if step is not None:
+            self._judge(step, command.motion.status is HalStatus.STOPPED)
         self._publish(command.motion)
 
     def idle_step(self) -> bool:
@@ -175,6 +172,9 @@ class SimAttachedHAL:
         self._require_mine()
         if self._executor.stopped or not self._idle_enabled:
             return False
+        if self._executor.braking:  # holding still begins when the joints are still
+            self.step()
+            return True
         try:
             self._drive.idle()
             self._ticks_ns += self._drive.tick_ns
@@ -243,6 +243,16 @@ class SimAttachedHAL:
         backend = self.rollout.sim_time_ns()
         return self._ticks_ns if backend is None else self._time.at(backend)
 
+    def _judge(self, step: Step, stopped: bool) -> None:
+        """Notes an episode's end; one that ran out did so by real steps, not by idle ones."""
+        self._periods += 1
+        task = self.rollout.scene.task
+        out = step.truncated and (task is None or self._periods >= task.max_steps)
+        if (step.terminated or out) and not stopped and not self._episode_over:
+            self._episode_over = True
+            if self._auto_reset:
+                self._executor.hold("episode over")
+
     def _tick(self, start_ns: int, end_ns: int) -> Command:
         state = self.read_state()
         return self._executor.tick(start_ns, end_ns, state.positions, state.velocities)
@@ -266,7 +276,7 @@ class SimAttachedHAL:
         self._seed = self._seed + 1 if seed is None else seed
         self.rollout.reset(self._seed)
         self._drive.reset()
-        self._episode_over = False
+        self._episode_over, self._periods = False, 0
         self._executor.seed(measure(self.rollout)[0], "scene reset")
         self._publish(self._executor.motion)
 

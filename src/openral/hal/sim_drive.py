@@ -26,6 +26,8 @@ class Drive(Protocol):
     """Simulated time of a tick."""
     torque: bool
     """Whether it can drive joints by torque."""
+    brake_s: Vector | float
+    """See ChunkExecutor."""
 
     def apply(self, command: Command) -> None:
         """Sets the targets without moving on, where the backend can; a stop need not wait."""
@@ -54,6 +56,7 @@ class ServoDrive:
         self._motors = TorqueMotors(self._sim.robot, handles) if handles else None
         self.torque = self._motors is not None
         self._lead = ServoLead(self._sim.robot, handles) if handles else None
+        self.brake_s: Vector | float = self._lead.brake_s if self._lead else 0.0
         self._told = self._sim.joint_positions()
         self._led = False
 
@@ -130,6 +133,7 @@ class PeriodDrive:
         self._period_s = 1.0 / rollout.scene.control_rate_hz
         self.tick_ns = round(self._period_s * 1e9)
         self._before = rollout.joint_positions()
+        self.brake_s: Vector | float = 0.0
 
     def apply(self, command: Command) -> None:
         """Nothing: such a backend is only told when it is stepped."""

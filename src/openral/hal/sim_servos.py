@@ -13,6 +13,7 @@ from openral.sim.rollout import MujocoHandles
 Vector = NDArray[np.float64]
 
 _SMOOTHING = 0.3
+_BRAKE_TIME_S = 0.015
 _FRICTION_SPEED = 0.02
 
 
@@ -74,6 +75,11 @@ class ServoLead:
         self._stiffness = -model.actuator_biasprm[actuators, 1] * arm**2
         passive = model.dof_damping.reshape(model.nv, -1)[self._dofs, 0]
         self._damping = passive - model.actuator_biasprm[actuators, 2] * arm**2
+        # A brake adds what the servo's own damping lacks to stop a joint in the time constant.
+        inertia = 1.0 / model.dof_invweight0[self._dofs]
+        lacking = np.maximum(inertia / _BRAKE_TIME_S - self._damping, 0.0)
+        self.brake_s = np.asarray(lacking / self._stiffness)
+        """How far behind a braking joint its target is, in seconds of its speed."""
         self._friction = model.dof_frictionloss[self._dofs]
         self._force, self._acceleration = np.zeros(model.nv), np.zeros(model.nv)
         self.rest()

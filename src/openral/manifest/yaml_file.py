@@ -135,6 +135,8 @@ def _fields_at(model: type[BaseModel], location: Location) -> list[str]:
             node = node.get("items", node)
         elif "properties" in node and step in node["properties"]:
             node = node["properties"][step]
+        elif isinstance(node.get("additionalProperties"), dict):
+            node = node["additionalProperties"]
     return list(resolve(node).get("properties", {}))
 
 

@@ -1,18 +1,18 @@
-"""All definitions by ROS name: standard ones from rosbags, the others from interface files.
+"""All definitions by ROS name: standard ones from rosbags' tables, the others from files.
 
 Files are parsed when one of their types is first asked for: a process needs only a few of them.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-
-from rosbags.typesys import Stores, get_typestore
+from typing import Any
 
 from openral.errors import ConfigError, UnknownType, choices
 from openral.ros.definitions import (
@@ -50,12 +50,13 @@ class Catalogue:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._definitions: dict[str, Definition] = {}
+        self._stored: dict[str, tuple[Any, Any]] = {}
         self._unread: dict[str, tuple[str, Traversable | Path]] = {}
 
     def add_standard(self) -> None:
         """Adds the types of ROS 2 Jazzy and our own."""
-        for name, (constants, fields) in get_typestore(Stores.ROS2_JAZZY).fielddefs.items():
-            self._definitions[name] = _with_defaults(from_store(name, constants, fields))
+        tables = files("openral.ros.interfaces") / "jazzy.json"
+        self._stored = json.loads(tables.read_text(encoding="utf-8"))
         for package in files("openral.ros.interfaces").iterdir():
             if package.is_dir():
                 self.add_package(package, package.name)
@@ -85,6 +86,7 @@ class Catalogue:
     def add_definition(self, definition: Definition) -> None:
         """Adds one message type."""
         with self._lock:
+            self._read_stored(definition.name)
             known = self._definitions.get(definition.name)
             if known and known.members != definition.members:
                 raise ConfigError(f"{definition.name} is already defined with other fields")
@@ -93,7 +95,7 @@ class Catalogue:
     def names(self) -> set[str]:
         """Every name, parts of services and actions included."""
         with self._lock:
-            return self._definitions.keys() | self._unread.keys()
+            return self._definitions.keys() | self._stored.keys() | self._unread.keys()
 
     def get(self, name: str) -> Definition:
         """The definition of a type; UnknownType with the nearest name if there is none."""
@@ -106,7 +108,14 @@ class Catalogue:
             raise UnknownType(f"no ROS type '{name}'; {self._hint(name)}")
         return found
 
+    def _read_stored(self, name: str) -> None:
+        if name in self._stored:
+            constants, fields = self._stored.pop(name)
+            definition = from_store(name, [tuple(constant) for constant in constants], fields)
+            self._definitions[name] = _with_defaults(definition)
+
     def _read(self, name: str) -> None:
+        self._read_stored(name)
         if name in self._unread:
             whole, file = self._unread[name]
             self.add(whole, file.read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openral.errors import ConfigError
@@ -297,4 +298,9 @@ def interface_name(of: TypeName) -> str:
 
 def time_message(ns: int) -> Any:
     """Nanoseconds as builtin_interfaces/msg/Time."""
-    return types.new("builtin_interfaces/msg/Time", sec=ns // NS, nanosec=ns % NS)
+    return _time_class()(ns // NS, ns % NS)
+
+
+@cache
+def _time_class() -> Any:
+    return types.message_class("builtin_interfaces/msg/Time")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from openral.ros.subscription import Subscription
 
 
+_HEARD_FOR_S = 0.02
+
+
 class Publisher:
     """Made by `Node.create_publisher`. Don't alter a message once it is published."""
 
@@ -26,6 +30,7 @@ class Publisher:
         self.topic = topic
         self.qos = qos
         self.local: tuple[Subscription, ...] = ()
+        self._heard_until = 0.0
         self._kept: deque[Message] = deque(maxlen=qos.depth if qos.latched else 0)
         self._writer = node.context.transport.writer(
             EndpointSpec(
@@ -48,7 +53,7 @@ class Publisher:
     def publish(self, message: Message | Callable[[], Message]) -> None:
         """Sends a message. A function is called only if somebody is there to hear its result."""
         local = self.local
-        by_wire = self.qos.latched or self._writer.matched() > 0
+        by_wire = self.qos.latched or self._is_heard()
         if not local and not by_wire:
             return
         made = message if isinstance(message, Message) else message()
@@ -61,6 +66,15 @@ class Publisher:
             subscription.deliver(made, payload)
         if payload is not None:
             self._writer.write(payload)
+
+    def _is_heard(self) -> bool:
+        """Asking DDS costs as much as a small message: a yes is good for a moment."""
+        now = time.monotonic()
+        if now > self._heard_until:
+            if not self._writer.matched():
+                return False
+            self._heard_until = now + _HEARD_FOR_S
+        return True
 
     def publish_bytes(self, payload: bytes) -> None:
         """Sends CDR as it is, header included: for recordings and for tests of the other side."""

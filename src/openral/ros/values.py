@@ -49,6 +49,8 @@ def as_array(value: Any, primitive: str) -> Array:
     Bytes become uint8; integers may become floats; anything that would lose a value is refused.
     """
     dtype = DTYPES[primitive]
+    if type(value) is np.ndarray and value.dtype is dtype and value.ndim == 1:
+        return value if value.flags.c_contiguous else np.ascontiguousarray(value)
     if isinstance(value, bytes | bytearray | memoryview) and dtype.itemsize == 1:
         return np.frombuffer(value, dtype)
     array = np.asarray(value)

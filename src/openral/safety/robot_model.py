@@ -31,6 +31,12 @@ def robot_model(robot: RobotDescription) -> _core.RobotModel:
     force limits guard it.
     """
     model = _core.RobotModel()
+    fill_model(model, robot)
+    return model
+
+
+def fill_model(model: _core.RobotModel, robot: RobotDescription) -> None:
+    """Adds a robot to an empty model, or to anything with the same methods."""
     column = {name: i for i, name in enumerate(robot.joint_names)}
     for joint in robot.driven:
         _add_coordinate(model, joint, robot.safety.tracking_error)
@@ -53,7 +59,6 @@ def robot_model(robot: RobotDescription) -> _core.RobotModel:
     model.base_frame = robot.base_frame
     model.modes = sum(1 << mode.byte for mode in robot.control_modes)
     _fill_envelope(model.envelope, robot.safety)
-    return model
 
 
 def grasping_links(robot: RobotDescription) -> set[str]:

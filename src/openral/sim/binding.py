@@ -85,6 +85,7 @@ class Binding(JointMap):
         """Joint torque per force of the joint's actuator."""
         self._slope = np.array([servo.slope for servo in servos])
         self._intercept = np.array([servo.intercept for servo in servos])
+        self._direct = bool((self._slope == 1).all() and (self._intercept == 0).all())
 
     def command(self, data: mujoco.MjData, q: ArrayLike) -> None:
         """Sets the servos' targets."""
@@ -92,6 +93,8 @@ class Binding(JointMap):
 
     def to_ctrl(self, q: ArrayLike) -> Vector:
         """Controls that hold the joints at q."""
+        if self._direct:
+            return np.array(q, float)
         return np.asarray(self._slope * np.asarray(q, float) + self._intercept)
 
     def from_ctrl(self, ctrl: ArrayLike) -> Vector:

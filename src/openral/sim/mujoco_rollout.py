@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError
 from openral.manifest.skill import Representation
 from openral.sim.binding import Binding
 from openral.sim.cameras import Cameras
+from openral.sim.depth_cloud import camera_range, unproject
+from openral.sim.lidar import PlanarLidar
 from openral.sim.renderer import Renderer
 from openral.sim.rollout import (
     CameraInfo,
+    Cloud,
     Depth,
     Image,
     MujocoHandles,
@@ -25,6 +29,7 @@ from openral.sim.rollout import (
     Step,
     Vector,
 )
+from openral.sim.root_poses import RootPoses
 from openral.sim.scene_task import SceneTask
 from openral.sim.scene_type import Setup
 from openral.sim.stage import Stage
@@ -65,6 +70,7 @@ class MujocoRollout:
         self.action_dim = int(self.binding.ctrl.size)
         self.renderer = Renderer(self.model, setup.quality)
         self._cameras = Cameras(self.robot, self.model)
+        self._lidars: dict[str, PlanarLidar] = {}
         self._task = task
         task.bind(self.model)
         self._substeps = _substeps(self.scene.control_rate_hz, self.timestep_s)
@@ -73,12 +79,16 @@ class MujocoRollout:
         hold_s = task_limits.success.hold_s if task_limits else 0.0
         self._hold_steps = max(1, round(hold_s * self.scene.control_rate_hz))
         self._objects = [(name, int(self.model.body(name).id)) for name in task.objects]
-        self._to_root = np.linalg.inv(self.root_pose)
-        self._root_quat = np.zeros(4)
-        mujoco.mju_mat2Quat(self._root_quat, self._to_root[:3, :3].ravel())
+        self._to_root = np.asarray(np.linalg.inv(self.root_pose), float)
         low, high = self.model.actuator_ctrlrange[self.binding.ctrl].T
         free = self.model.actuator_ctrllimited[self.binding.ctrl] == 0
         self._low, self._high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
+        # Views into the simulation's own arrays: reaching through MjData costs more than they do.
+        self._ctrl, self._ctrl_index = self.data.ctrl, _run(self.binding.ctrl)
+        self._xpos, self._xquat = self.data.xpos, self.data.xquat
+        self._qpos, self._qvel = self.data.qpos, self.data.qvel
+        self._ids = _run(np.array([body for _, body in self._objects], int))
+        self._names = tuple(name for name, _ in self._objects)
         self._steps = self._held = 0
         self._stale = True
         self.reset(self.scene.task.seed if self.scene.task else 0)
@@ -123,10 +133,10 @@ class MujocoRollout:
                 f"an action for '{self.robot.id}' has {self.action_dim} numbers "
                 f"({', '.join(self.robot.joint_names)}), not shape {targets.shape}"
             )
-        if not np.isfinite(targets).all():
+        if not math.isfinite(sum(targets.tolist())):  # for so few numbers faster than an array's
             raise ConfigError(f"action {targets.tolist()} is not finite")
         ctrl = self.binding.to_ctrl(targets)
-        self.data.ctrl[self.binding.ctrl] = np.clip(ctrl, self._low, self._high)
+        self._ctrl[self._ctrl_index] = np.minimum(np.maximum(ctrl, self._low), self._high)
 
     def physics_step(self, count: int) -> None:
         """Advances by exactly `count` physics steps under the present controls."""
@@ -165,6 +175,31 @@ class MujocoRollout:
         self.refresh()
         index = self._cameras.index(camera)
         return self.renderer.depth(self.data, index, size or info.resolution)
+
+    def cloud(self, camera: str, size: tuple[int, int] | None = None) -> Cloud:
+        """What a depth camera measures now, without the robot's own bodies."""
+        self.refresh()
+        index, lens = self._cameras.index(camera), self._cameras.lens(camera, size)
+        near, far = camera_range(self.robot, self._cameras.named(camera).name)
+        pixels = size or self._cameras.named(camera).resolution
+        depth = self.renderer.depth(self.data, index, pixels)
+        geoms = self.renderer.segments(self.data, index, pixels)
+        depth[self._own_geoms[geoms]] = np.nan
+        depth[~((depth >= near) & (depth <= far))] = np.nan
+        return Cloud(unproject(depth, lens), lens)
+
+    def scan(self, lidar: str) -> Depth:
+        """What a laser scanner measures now."""
+        self.refresh()
+        if lidar not in self._lidars:
+            self._lidars[lidar] = PlanarLidar(self.robot, self.model, lidar, self.robot_bodies)
+        return self._lidars[lidar].scan(self.data)
+
+    @cached_property
+    def _own_geoms(self) -> NDArray[np.bool_]:
+        """Whether a geom is the robot's; the last entry stands for no geom."""
+        own = np.isin(self.model.geom_bodyid, np.arange(1, self.robot_bodies.stop))
+        return np.append(own, False)
 
     def mujoco_handles(self) -> MujocoHandles:
         """Model and data."""
@@ -221,21 +256,26 @@ class MujocoRollout:
         return Step(self._observe(), verdict.reward, terminated, truncated, info)
 
     def _observe(self) -> Observation:
-        images = {key: self.image(key) for key in self.setup.cameras}
+        keys = self.setup.cameras
         return Observation(
-            self.joint_positions(),
-            self.joint_velocities(),
-            images,
-            {name: self._object(i) for name, i in self._objects},
+            self._qpos[self.binding.qpos],
+            self._qvel[self.binding.qvel],
+            {key: self.image(key) for key in keys} if keys else {},
+            RootPoses(
+                self._names,
+                self._xpos[self._ids].copy(),
+                self._xquat[self._ids].copy(),
+                self._to_root,
+            ),
             self.sim_time_ns(),
         )
 
-    def _object(self, body: int) -> Vector:
-        """A body's pose in the robot's root frame."""
-        out = np.empty(7)
-        out[:3] = self._to_root[:3, :3] @ self.data.xpos[body] + self._to_root[:3, 3]
-        mujoco.mju_mulQuat(out[3:], self._root_quat, self.data.xquat[body])
-        return out
+
+def _run(indices: NDArray[np.int_]) -> slice | NDArray[np.int_]:
+    """A slice where the indices follow one another: much faster than a list of them."""
+    first, count = int(indices[0]) if len(indices) else 0, len(indices)
+    whole = np.array_equal(indices, np.arange(first, first + count))
+    return slice(first, first + count) if whole else indices
 
 
 def _substeps(rate_hz: float, timestep_s: float) -> int:

@@ -21,6 +21,10 @@ from openral.sim.scene_type import SceneType, Setup
 _SHIPPED = {
     "bare": "openral.sim.scenes.bare",
     "tabletop_push": "openral.sim.scenes.tabletop_push",
+    "so101_box": "openral.sim.scenes.so101_box",
+    "openarm_tabletop": "openral.sim.scenes.openarm_tabletop",
+    "kitchen": "openral.sim.scenes.kitchen",
+    "pusht": "openral.sim.external.pusht",
 }
 
 ENTRY_POINTS = "openral.scenes"
@@ -72,26 +76,30 @@ def make_rollout(
     return rollout
 
 
+def fixed_robot(kind: SceneType) -> RobotDescription | None:
+    """The only robot that the scene takes, None for a free-robot scene."""
+    return None if kind.fixed_robot is None else _load_fixed(kind.fixed_robot)
+
+
 def compatible(kind: SceneType, robot: RobotDescription) -> str | None:
     """Why the scene does not take the robot, or None when it does."""
-    if kind.fixed_robot is not None:
-        only = _fixed(kind).id
-        return None if robot.id == only else f"it is made for '{only}' alone"
+    only = fixed_robot(kind)
+    if only is not None:
+        return None if robot.id == only.id else f"it is made for '{only.id}' alone"
     return kind.refuses(robot)
 
 
 def _robot(
     scene: SceneDescription, kind: SceneType, robot: RobotDescription | None
 ) -> RobotDescription:
-    if kind.fixed_robot is not None and scene.base_pose is not None:
+    only = fixed_robot(kind)
+    if only is not None and scene.base_pose is not None:
         raise ConfigError(
-            f"scene '{kind.name}' is made for '{_fixed(kind).id}' at a place of its own; "
-            "remove base_pose"
+            f"scene '{kind.name}' is made for '{only.id}' at a place of its own; remove base_pose"
         )
-    if robot is None and scene.robot is not None:
+    if robot is None and only is None and scene.robot is not None:
         robot = load_robot(scene.robot)
-    if robot is None and kind.fixed_robot is not None:
-        robot = _fixed(kind)
+    robot = robot or only
     if robot is None:
         raise ConfigError(f"scene '{scene.id}' names no robot; give one with --robot")
     if reason := compatible(kind, robot):
@@ -100,9 +108,8 @@ def _robot(
 
 
 @cache
-def _fixed(kind: SceneType) -> RobotDescription:
-    assert kind.fixed_robot is not None
-    return load_robot(Path(kind.fixed_robot))
+def _load_fixed(ref: str) -> RobotDescription:
+    return load_robot(Path(ref) if ref.endswith(".yaml") else ref)
 
 
 def _success(scene: SceneDescription, kind: SceneType) -> tuple[str, Model]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,18 +17,19 @@ Vector = NDArray[np.float64]
 Image = NDArray[np.uint8]
 Depth = NDArray[np.float32]
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True)
-class Observation:
+
+class Observation(NamedTuple):
     """What a policy sees after a reset or a step. The arrays are the caller's to keep."""
 
     joint_positions: Vector
     """Measured positions of the driven joints in the manifest's order, in rad and m."""
     joint_velocities: Vector
     """Their velocities."""
-    images: Mapping[str, Image] = field(default_factory=dict)
+    images: Mapping[str, Image] = _NOTHING
     """Height × width × 3 pictures by camera key, of the cameras that the rollout was asked for."""
-    objects: Mapping[str, Vector] = field(default_factory=dict)
+    objects: Mapping[str, Vector] = _NOTHING
     """Poses of the task's objects in the robot's root frame: x y z, then quaternion w x y z."""
     time_ns: int | None = None
     """The backend's own time when it was taken; rewinds on reset."""
@@ -197,3 +198,28 @@ class ServoSteppable(PhysicsSteppable, Protocol):
 
     def end_period(self) -> Step:
         """Counts and judges a control period, as `step` does at its end."""
+
+
+class Cloud(NamedTuple):
+    """An organised point cloud in the camera's optical frame: z forward, x right, y down."""
+
+    points: Depth
+    """Height × width × 3 in metres; NaN where nothing was measured or the robot saw itself."""
+    lens: Intrinsics
+    """The pinhole model at that size."""
+
+
+@runtime_checkable
+class CloudSource(Protocol):
+    """A rollout that measures point clouds."""
+
+    def cloud(self, camera: str, size: tuple[int, int] | None = None) -> Cloud:
+        """What a depth camera measures now, without the robot's own bodies."""
+
+
+@runtime_checkable
+class ScanSource(Protocol):
+    """A rollout that measures planar laser scans."""
+
+    def scan(self, lidar: str) -> Depth:
+        """Ranges in metres, one a beam from the first angle on; infinite where nothing is."""

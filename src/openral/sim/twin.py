@@ -22,6 +22,8 @@ _CAPSULE_COLOUR = (0.2, 0.75, 0.35, 0.3)
 
 # A servo without stated gains is critically damped and this fast.
 _BANDWIDTH_RAD_S = 30.0
+# Share of the damping that stops a joint within one step; twice that and it swings for ever.
+_DAMPING_SHARE = 1.5
 _MIMIC_SOLREF = (0.004, 1.0)
 
 
@@ -32,11 +34,11 @@ def make_twin(robot: RobotDescription, base: str | None = None) -> mujoco.MjSpec
     gives for simulation, so a twin and a published model of the same robot are interchangeable.
     """
     floating = (base or robot.sim.base) == "floating"
-    drives = {joint.name: joint.drive for joint in robot.driven if joint.drive is not None}
-    missing = [joint for joint in robot.driven if joint.name not in drives]
-    if missing:
-        drives |= _tuned(robot, missing, _build(robot, drives, floating=False).compile())
-    return _build(robot, drives, floating)
+    stated = {joint.name: joint.drive for joint in robot.driven if joint.drive is not None}
+    model = _build(robot, stated, floating=False).compile()
+    missing = [joint for joint in robot.driven if joint.name not in stated]
+    drives = stated | _tuned(robot, missing, model)
+    return _build(robot, _realisable(robot, drives, model), floating)
 
 
 def joint_name(joint: Joint) -> str:
@@ -99,7 +101,10 @@ def _add_joint(robot: RobotDescription, body: mujoco.MjsBody, joint: Joint) -> N
     added = body.add_joint(name=joint_name(joint), type=kind, axis=list(joint.axis))
     added.armature = joint.dynamics.armature
     added.frictionloss = joint.dynamics.friction
-    added.damping = np.resize(joint.dynamics.damping, np.shape(added.damping))
+    # Newer MuJoCo has a polynomial of the speed here; only its linear term is the joint's damping.
+    damping = np.zeros(np.shape(added.damping))
+    damping.flat[0] = joint.dynamics.damping
+    added.damping = damping
     limits = joint.limits
     if joint.mimic is not None and limits is None:
         low, high = robot.joint(joint.mimic.joint).position_range
@@ -232,6 +237,27 @@ def _add_home(spec: mujoco.MjSpec, robot: RobotDescription, floating: bool) -> N
         elif joint.moves:
             qpos.append(robot.home[joint.name])
     spec.add_key(name="home", qpos=qpos, ctrl=robot.home_position)
+
+
+def _realisable(
+    robot: RobotDescription, drives: dict[str, Drive], model: mujoco.MjModel
+) -> dict[str, Drive]:
+    """The drives with no more damping than a timestep can carry.
+
+    A servo at its force limit that turns a joint's speed round within one step never comes to rest.
+    """
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    inverse = np.zeros((model.nv, model.nv))
+    mujoco.mj_solveM(model, data, inverse, np.eye(model.nv))
+    capped = {}
+    for joint in robot.driven:
+        dof = model.joint(joint_name(joint)).dofadr[0]
+        most = _DAMPING_SHARE / (float(inverse[dof, dof]) * TIMESTEP_S)
+        drive = drives[joint.name]
+        capped[joint.name] = drive.model_copy(update={"kd": min(drive.kd, most)})
+    return capped
 
 
 def _tuned(robot: RobotDescription, joints: list[Joint], model: mujoco.MjModel) -> dict[str, Drive]:

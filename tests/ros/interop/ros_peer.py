@@ -115,8 +115,12 @@ def main():
     give_up = time.time() + 20
     while not client.service_is_ready() and time.time() < give_up:
         rclpy.spin_once(node, timeout_sec=0.05)
-    client.call_async(GetParameters.Request(names=["use_sim_time"]))
     say(called=True)
+    for _ in range(60):  # a request may be sent before the other side has matched
+        client.call_async(GetParameters.Request(names=["use_sim_time"]))
+        until = time.time() + 0.5
+        while time.time() < until:
+            rclpy.spin_once(node, timeout_sec=0.1)
     sys.stdin.readline()
 
 

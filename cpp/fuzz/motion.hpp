@@ -1,0 +1,220 @@
+// What an accepted chunk may make the robot do, mode by mode: the kernel's contract written down
+// a second time, as samples of configurations with the width that tracking errors add to them.
+#pragma once
+
+#include <random>
+#include <string>
+
+#include "openral/chunk.hpp"
+#include "oracle.hpp"
+
+namespace fuzz {
+
+using openral::Mode;
+using Random = std::mt19937_64;
+inline double uniform(Random& r, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(r);
+}
+inline int pick(Random& r, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(r);
+}
+inline bool chance(Random& r, double p) { return uniform(r, 0, 1) < p; }
+
+struct Slot {
+  Mode mode = Mode::kJointPosition;
+  std::string name;
+  std::vector<int> coordinates;  // of joint modes; named in the message when `named`
+  bool named = false;
+  int tool = 0, width = 0;
+  std::vector<double> data;
+  double at(int row, int k) const {
+    return data[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
+                static_cast<std::size_t>(k)];
+  }
+};
+
+struct Case {
+  std::vector<double> q, qd;
+  double dt = 0.05;
+  int rows = 0;
+  std::vector<Slot> slots;
+  Vec moved{};  // the base's pose now, in the frame in which obstacles were seen
+};
+
+struct Sample {
+  std::vector<double> q, width;  // width: joints, then the base's x, y and yaw
+  Vec base{};
+  int row = 0;
+  double part = 0, jitter = 0;
+  bool coasting = false;
+};
+
+inline Vec compose(const Vec& a, const Vec& b) {
+  const double c = std::cos(a[2]), s = std::sin(a[2]);
+  return {a[0] + c * b[0] - s * b[1], a[1] + s * b[0] + c * b[1], a[2] + b[2]};
+}
+// A constant twist in the base's own frame, by many small steps.
+inline Vec drive(const Vec& from, const Vec& twist, double seconds) {
+  Vec at = from;
+  const int steps = 24;
+  for (int i = 0; i < steps; ++i) {
+    const double h = seconds / steps, a = twist[2] * h;
+    const double chord = std::abs(a) > 1e-9 ? std::sin(a / 2) / (a / 2) : 1;
+    const double yaw = at[2] + a / 2, c = std::cos(yaw) * chord, s = std::sin(yaw) * chord;
+    at = {at[0] + (c * twist[0] - s * twist[1]) * h, at[1] + (s * twist[0] + c * twist[1]) * h,
+          at[2] + a};
+  }
+  return at;
+}
+
+class Motion {
+ public:
+  Motion(const openral::RobotModel& model, const Case& c) : m_(model), c_(c) {
+    poses_.push_back({});
+    for (int r = 0; r < c.rows; ++r)
+      poses_.push_back(twist_ == nullptr && !find_twist() ? Vec{}
+                                                          : drive(poses_.back(), row(r), c.dt));
+    reach();
+    travel();
+  }
+
+  int rows() const { return c_.rows; }
+  bool coasts() const {
+    for (const Slot& s : c_.slots)
+      if (s.mode == Mode::kJointVelocity || s.mode == Mode::kBodyTwist) return true;
+    return false;
+  }
+
+  // The robot `part` of the way to row r.
+  Sample along(int r, double part, double jitter) const {
+    Sample out = blank(r, part, jitter);
+    for (const Slot& s : c_.slots)
+      for (std::size_t k = 0; k < s.coordinates.size(); ++k) {
+        const int column = static_cast<int>(k);
+        double& q = out.q[static_cast<std::size_t>(s.coordinates[k])];
+        if (s.mode == Mode::kJointPosition || s.mode == Mode::kJointTrajectory) {
+          const double before = r == 0 ? q : s.at(r - 1, column);
+          q = before + (s.at(r, column) - before) * part;
+        } else if (s.mode == Mode::kJointVelocity) {
+          double sum = s.at(r, column) * part;
+          for (int i = 0; i < r; ++i) sum += s.at(i, column);
+          q += sum * c_.dt * (1 + jitter);
+        }
+      }
+    out.base = twist_ ? drive(poses_[static_cast<std::size_t>(r)], row(r), c_.dt * part) : Vec{};
+    finish(out);
+    return out;
+  }
+
+  // After row r everything that is told velocities goes on while it stops, each at its own pace.
+  Sample coast(int r, double arm, double base, double jitter) const {
+    Sample out = along(r, 1, jitter);
+    out.coasting = true;
+    const openral::Envelope& e = m_.envelope;
+    for (const Slot& s : c_.slots)
+      for (std::size_t k = 0; k < s.coordinates.size() && s.mode == Mode::kJointVelocity; ++k) {
+        const auto j = static_cast<std::size_t>(s.coordinates[k]);
+        if (m_.coordinates[j].role != openral::Role::kBody) continue;
+        const double q = out.q[j];
+        out.q[j] =
+            std::clamp(q + s.at(r, static_cast<int>(k)) * e.stop_time * arm,
+                       std::min(q, m_.coordinates[j].lower), std::max(q, m_.coordinates[j].upper));
+      }
+    if (twist_) {
+      const Vec v = row(r);
+      const double brake =
+          std::max(e.stop_time, std::hypot(v[0], v[1]) / (2 * e.base_deceleration));
+      out.base = drive(poses_[static_cast<std::size_t>(r) + 1], v, brake * base);
+      out.base = compose(c_.moved, out.base);
+    }
+    return out;
+  }
+
+ private:
+  bool find_twist() {
+    for (const Slot& s : c_.slots)
+      if (s.mode == Mode::kBodyTwist) twist_ = &s;
+    return twist_ != nullptr;
+  }
+  Vec row(int r) const { return {twist_->at(r, 0), twist_->at(r, 1), twist_->at(r, 2)}; }
+
+  Sample blank(int r, double part, double jitter) const {
+    return {c_.q, std::vector<double>(c_.q.size() + 3, 0.0), {}, r, part, jitter, false};
+  }
+
+  // How far torque can take each joint before the next check and the stop after it.
+  void reach() {
+    reach_.assign(c_.q.size(), 0);
+    const openral::Envelope& e = m_.envelope;
+    for (const Slot& s : c_.slots) {
+      if (s.mode != Mode::kJointTorque) continue;
+      double share = 0;
+      for (int r = 0; r < c_.rows; ++r)
+        for (std::size_t k = 0; k < s.coordinates.size(); ++k)
+          share = std::max(share,
+                           std::abs(s.at(r, static_cast<int>(k))) /
+                               m_.coordinates[static_cast<std::size_t>(s.coordinates[k])].effort);
+      for (int coordinate : s.coordinates) {
+        const auto j = static_cast<std::size_t>(coordinate);
+        const openral::Coordinate& k = m_.coordinates[j];
+        if (k.role != openral::Role::kBody) continue;
+        double v = std::abs(c_.qd[j]), x = 0;
+        for (int i = 0; i < 50; ++i) {
+          const double next = std::min(v + share * k.acceleration * e.recheck / 50,
+                                       std::max(k.velocity, std::abs(c_.qd[j])));
+          x += (v + next) / 2 * e.recheck / 50;
+          v = next;
+        }
+        reach_[j] = x + v * e.stop_time / 2;
+      }
+    }
+  }
+
+  // The farthest any joint has been told to go by each row: tracking errors are no larger.
+  void travel() {
+    double reached = 0;
+    for (std::size_t j = 0; j < c_.q.size(); ++j)
+      if (m_.coordinates[j].role == openral::Role::kBody)
+        reached = std::max(reached, std::abs(c_.qd[j]) * m_.envelope.stop_time);
+    if (reached < 1e-4) reached = 0;
+    double base = 0, turn = 0;
+    for (int r = 0; r < c_.rows; ++r) {
+      double step = 0;
+      for (const Slot& s : c_.slots)
+        for (std::size_t k = 0; k < s.coordinates.size(); ++k) {
+          const auto j = static_cast<std::size_t>(s.coordinates[k]);
+          if (m_.coordinates[j].role != openral::Role::kBody) continue;
+          const int column = static_cast<int>(k);
+          if (s.mode == Mode::kJointVelocity)
+            step = std::max(step, std::abs(s.at(r, column)) * c_.dt);
+          if (s.mode == Mode::kJointPosition || s.mode == Mode::kJointTrajectory)
+            step = std::max(step,
+                            std::abs(s.at(r, column) - (r == 0 ? c_.q[j] : s.at(r - 1, column))));
+        }
+      reached += step;
+      const auto i = static_cast<std::size_t>(r);
+      base += std::hypot(poses_[i + 1][0] - poses_[i][0], poses_[i + 1][1] - poses_[i][1]);
+      turn += std::abs(poses_[i + 1][2] - poses_[i][2]);
+      travelled_.push_back({reached, base, turn});
+    }
+  }
+
+  void finish(Sample& s) const {
+    const Vec& far = travelled_[static_cast<std::size_t>(s.row)];
+    for (std::size_t j = 0; j < c_.q.size(); ++j)
+      if (m_.coordinates[j].role == openral::Role::kBody)
+        s.width[j] = std::min(m_.coordinates[j].tracking, far[0]) + reach_[j];
+    // Half of the odometry's error along each axis of the frame at the start.
+    s.width[c_.q.size()] = s.width[c_.q.size() + 1] = std::min(m_.envelope.base_tracking, far[1]);
+    s.width[c_.q.size() + 2] = std::min(m_.envelope.base_turn_tracking, far[2]);
+    s.base = compose(c_.moved, s.base);
+  }
+
+  const openral::RobotModel& m_;
+  const Case& c_;
+  const Slot* twist_ = nullptr;
+  std::vector<Vec> poses_, travelled_;
+  std::vector<double> reach_;
+};
+
+}  // namespace fuzz

@@ -1,0 +1,1 @@
+"""Simulators of others, exactly as published, behind the contract of rollouts."""
