@@ -12,10 +12,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-import openral.sim  # noqa: F401 - chooses the renderer before MuJoCo is imported
-
 import mujoco
 
+import openral.sim  # noqa: F401 - chooses the renderer before MuJoCo is imported
 from openral.manifest import load_robot, load_scene
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout
