@@ -7,18 +7,19 @@ Example: python benchmarks/sim.py
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import resource
 import statistics
 import time
 from collections.abc import Callable
 
-import mujoco
-
-import openral.sim  # noqa: F401 - chooses the renderer before MuJoCo is imported
 from openral.manifest import load_robot, load_scene
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout
 from openral.skill.evaluation import Order, evaluate
+
+mujoco = importlib.import_module("mujoco")  # after openral.sim, which chooses its renderer
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -72,11 +73,29 @@ def overhead(robot: str, rounds: int = 300, steps: int = 10) -> dict[str, float]
 
 
 def workers(robot: str, episodes: int) -> dict[str, float]:
-    """Wall time of one worker over that of two, for the same episodes."""
+    """Wall time of one worker over that of two, for the same episodes.
+
+    `idle_ratio` is what two free cores would give, from the processor time alone: it also holds
+    when other programs keep the cores busy.
+    """
     order = Order("tabletop_push", "random", robot)
+    start = processor()
     one = wall(lambda: evaluate(order, episodes=episodes, seed=0))
+    middle = processor()
     two = wall(lambda: evaluate(order, episodes=episodes, seed=0, workers=2))
-    return {"one_s": round(one, 2), "two_s": round(two, 2), "ratio": round(one / two, 2)}
+    spent = processor() - middle
+    return {
+        "one_s": round(one, 2),
+        "two_s": round(two, 2),
+        "ratio": round(one / two, 2),
+        "idle_ratio": round(2 * (middle - start) / spent, 2),
+    }
+
+
+def processor() -> float:
+    """Processor seconds of this process and of those that it has waited for."""
+    used = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def rendering(robot: str, frames: int = 12) -> dict[str, float]:

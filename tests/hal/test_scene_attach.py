@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from openral.hal.build import build_hal
+from openral.hal.protocols import CloudMeasuring, LidarSource
+from openral.hal.sim_attached import SimAttachedHAL
 from openral.manifest import ControlMode, load_robot, load_scene
 from openral.sim.registry import make_rollout
-from tests.hal.chunks import joint_chunk
+from tests.hal.chunks import chunk, joint_chunk, slot
 
 SCENE = "tabletop_push"
 
@@ -97,4 +99,53 @@ def test_a_stopped_scene_stays_as_it_is_for_the_idle_stepper() -> None:
         assert not hal.idle_step()
     assert np.array_equal(objects(hal), before)
     assert np.array_equal(hal.read_image("overhead", (64, 48)).pixels, frame)
+    hal.close()
+
+
+def test_a_mobile_robot_scans_and_sees_the_kitchen_that_it_stands_in() -> None:
+    robot = load_robot("panda_mobile")
+    hal = build_hal(robot, "sim", sim_env_yaml="kitchen_drive")
+    hal.connect()
+    assert isinstance(hal, LidarSource | CloudMeasuring)
+    lidar = robot.lidars[0]
+    before = hal.read_scan(lidar.name)
+    assert before.ranges.shape == (lidar.beams,)
+    assert np.isfinite(before.ranges).any()
+    depth = next(info.name for info in hal.cameras.values() if info.depth)
+    cloud = hal.read_cloud(depth, (160, 120)).cloud.points
+    assert cloud.shape == (120, 160, 3)
+    assert np.isfinite(cloud).any()  # an empty cloud would read as a clear kitchen
+    hal.send_action(chunk(slot(ControlMode.BODY_TWIST, [[0.3, 0.0, 0.3]] * 10), dt=0.05))
+    run(hal, 0.8)
+    after = hal.read_scan(lidar.name)
+    assert after.stamp_ns > before.stamp_ns
+    assert not np.array_equal(after.ranges, before.ranges)
+    hal.close()
+
+
+def test_gym_pusht_runs_behind_the_same_contract() -> None:
+    """Pymunk's physics, no clock of its own, no MuJoCo."""
+    pytest.importorskip("gym_pusht", reason="gym-pusht is an optional extra")
+    scene = load_scene("pusht")
+    rollout = make_rollout(scene)
+    hal = SimAttachedHAL(rollout.robot, lambda: rollout)
+    hal.connect()
+    assert hal.sim_time_ns() is None
+    start = hal.read_state().positions
+    for _ in range(5):
+        assert hal.idle_step()
+    assert np.allclose(hal.read_state().positions, start, atol=2e-3)
+    goal = start + np.array([0.03, -0.02])
+    rows = [start + (goal - start) * k / 5 for k in range(1, 6)]
+    hal.send_action(joint_chunk(rows, dt=0.1))
+    speeds = []
+    for _ in range(5):
+        hal.step()
+        speeds.append(hal.read_state().fastest_joint)
+    assert max(speeds) > 0.01
+    for _ in range(10):
+        hal.step()
+    assert np.allclose(hal.read_state().positions, goal, atol=5e-3)
+    hal.estop("operator")
+    assert not hal.idle_step()
     hal.close()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from openral.hal.snapshot import Snapshot
 from openral.manifest import ControlMode, RobotDescription
-from openral.sim.rollout import CameraInfo, Depth, Image
+from openral.sim.rollout import CameraInfo, Cloud, Depth, Image
 
 ActionChunk = Any
 """An openral_msgs/ActionChunk."""
@@ -114,8 +114,16 @@ class DepthFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class CloudFrame:
+    """An organised point cloud in the camera's optical frame, and when it was measured."""
+
+    cloud: Cloud
+    stamp_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
-    """Distances of a lidar's beams in metres, first angle first, and when."""
+    """Distances of a lidar's beams in metres, first angle first, and when (REP 117)."""
 
     ranges: NDArray[np.float32]
     stamp_ns: int
@@ -139,6 +147,14 @@ class DepthSource(Protocol):
 
     def read_depth(self, camera: str, size: tuple[int, int] | None = None) -> DepthFrame:
         """A depth picture, by sensor name or key."""
+
+
+@runtime_checkable
+class CloudMeasuring(Protocol):
+    """Has depth cameras whose clouds leave out the robot itself."""
+
+    def read_cloud(self, camera: str, size: tuple[int, int] | None = None) -> CloudFrame:
+        """A point cloud, by sensor name or key."""
 
 
 @runtime_checkable

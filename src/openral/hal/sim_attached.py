@@ -13,22 +13,21 @@ from openral.errors import CapabilityMismatch, OpenralError, TransportError
 from openral.hal import idle, ramp
 from openral.hal.executor import ChunkExecutor, Command
 from openral.hal.mailbox import Mailbox
-from openral.hal.mobile_base import base_state
-from openral.hal.protocols import BaseState, DepthFrame, Frame
 from openral.hal.sim_clock import MonotonicTime
 from openral.hal.sim_drive import Drive, make_drive
+from openral.hal.sim_sources import SimSources
 from openral.hal.snapshot import HalStatus, Motion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 from openral.sim.renderer import WrongThread
-from openral.sim.rollout import CameraInfo, SimRollout, Step
+from openral.sim.rollout import SimRollout, Step
 
 Vector = NDArray[np.float64]
 
 _STOP_TIMEOUT_S = 1.0
 
 
-class SimAttachedHAL:
+class SimAttachedHAL(SimSources):
     """Wraps a rollout. The thread that connects owns the simulation and its pictures.
 
     That thread steps it (`step`, `idle_step`, `advance`) and serves the others; they read the
@@ -207,29 +206,6 @@ class SimAttachedHAL:
     def action_waits(self) -> bool:
         """Whether an action has arrived that the next step will begin."""
         return self._executor.waiting
-
-    # Sources
-
-    @property
-    def cameras(self) -> Mapping[str, CameraInfo]:
-        """All cameras of the scene by name, the manifest's first."""
-        return self.rollout.cameras
-
-    def read_image(self, camera: str, size: tuple[int, int] | None = None) -> Frame:
-        """A picture, taken on the simulation's thread."""
-        return self._mailbox.call(
-            lambda: Frame(self.rollout.image(camera, size), self.read_state().stamp_ns)
-        )
-
-    def read_depth(self, camera: str, size: tuple[int, int] | None = None) -> DepthFrame:
-        """A depth picture, taken on the simulation's thread."""
-        return self._mailbox.call(
-            lambda: DepthFrame(self.rollout.depth(camera, size), self.read_state().stamp_ns)
-        )
-
-    def read_base(self) -> BaseState:
-        """Odometry of a mobile base."""
-        return base_state(self.robot, self.read_state())
 
     # Inner works
 

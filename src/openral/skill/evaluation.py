@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from openral.errors import ConfigError
@@ -16,6 +16,7 @@ from openral.skill.episode import EpisodeResult, run_episode, skill_context
 from openral.skill.library import make_skill
 from openral.skill.skill import Skill
 from openral.skill.video import Video
+from openral.skill.workers import run_on
 
 _Z95 = 1.959963984540054
 
@@ -102,7 +103,9 @@ def evaluate(
         if workers == 1 or count == 1:
             results = _run_all(rollout, skill, seeds, video)
         else:
-            results = _run_on(order, seeds, min(workers, count))
+            jobs = list(enumerate(seeds))
+            own = lambda job: run_episode(rollout, skill, *job)  # noqa: E731
+            results = run_on(min(workers, count), jobs, partial(_worker, order), own)
         for result in results:
             found.append(result)
             if progress is not None:
@@ -132,19 +135,6 @@ def _run_all(
         yield run_episode(rollout, skill, episode, seed, watch)
 
 
-_worker: dict[str, Any] = {}
-
-
-def _start(order: Order) -> None:
-    _worker["rollout"], _worker["skill"] = _make(order)
-
-
-def _run_one(job: tuple[int, int]) -> EpisodeResult:
-    return run_episode(_worker["rollout"], _worker["skill"], *job)
-
-
-def _run_on(order: Order, seeds: list[int], workers: int) -> Iterator[EpisodeResult]:
-    # A fresh interpreter each: a forked GL context or thread pool does not survive.
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(workers, _start, (order,)) as pool:
-        yield from pool.imap_unordered(_run_one, list(enumerate(seeds)))
+def _worker(order: Order) -> Callable[[tuple[int, int]], EpisodeResult]:
+    rollout, skill = _make(order)
+    return lambda job: run_episode(rollout, skill, *job)
