@@ -212,6 +212,8 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
     assert rig.state.reason == "world_collision"
     assert "under way" in rig.state.detail
     wait_until(lambda: rig.failures)
+    told = explain(parse_case(rig.failures[-1].evidence, ROBOT), ROBOT)
+    assert told["status"] == "world_collision"
 
 
 def test_recovery(rig: Rig) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from openral.errors import CorruptMessage
+from openral.ros import types
 from openral.ros.clock import NS
 from openral.ros.publisher import Publisher
 from openral.safety.candidate import NO_HEAD, CandidateHead, RateLimit, candidate_head
@@ -158,7 +159,7 @@ class Judge:
         )
         if decision.status == REJECTED:
             trace_id, detail = head.trace_id, decision.detail
-            self._node.report_stop(decision.reason, detail, payload, trace_id, recovering)
+            self._node.report_stop(decision.reason, detail, payload, trace_id, recovering, now)
         elif decision.status == DROPPED or decision.detail:
             self._node.report_drop(decision.reason, decision.detail, head.trace_id)
 
@@ -171,7 +172,8 @@ class Judge:
         left = running.remainder(now)
         if running.overran(now):
             late = (now - running.proven_until_ns) / NS
-            self._end("recheck_late", f"the proof of a running motion ended {late:.3f} s ago")
+            detail = f"the proof of a running motion ended {late:.3f} s ago"
+            self._end("recheck_late", detail, running.payload, now)
         elif left is None:
             self.forget()
         else:
@@ -179,11 +181,11 @@ class Judge:
             if verdict.accepted:
                 running.renew(now, verdict.valid_ns)
             else:
-                self._end(verdict.status, f"while the motion was under way: {verdict}")
+                detail = f"while the motion was under way: {verdict}"
+                self._end(verdict.status, detail, types.encode(left), now)
 
-    def _end(self, reason: str, detail: str) -> None:
-        running, trace_id = self._running, self._running_head.trace_id
-        assert running is not None
+    def _end(self, reason: str, detail: str, payload: bytes, now: int) -> None:
+        trace_id = self._running_head.trace_id
         recovering = self._node.status.mode is Mode.RECOVERY
         self._node.stop("kernel", reason, detail)
-        self._node.report_stop(reason, detail, running.payload, trace_id, recovering)
+        self._node.report_stop(reason, detail, payload, trace_id, recovering, now)

@@ -140,14 +140,19 @@ class SafetyKernelNode(LifecycleNode):
         self._enter(Mode.ARMED, "kernel", "recovered", "clear of the margin again")
 
     def report_stop(
-        self, reason: str, detail: str, payload: bytes, trace_id: bytes, recovering: bool
+        self,
+        reason: str,
+        detail: str,
+        payload: bytes,
+        trace_id: bytes,
+        recovering: bool,
+        judged_ns: int,
     ) -> None:
         """Tells why, with all that is needed to look at it again."""
-        now = self.now()
 
         def message() -> Any:
-            evidence = self.inputs.evidence(payload, now, recovering)
-            return failure_message(STOP, reason, detail, evidence, trace_id, now)
+            evidence = self.inputs.evidence(payload, judged_ns, recovering)
+            return failure_message(STOP, reason, detail, evidence, trace_id, judged_ns)
 
         self._failures.publish(message)
 
