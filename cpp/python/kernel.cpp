@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 
 #include "openral/describe.hpp"
 
@@ -236,5 +237,17 @@ void bind_kernel(nb::module_& module) {
           [](Kernel& k, const Doubles& q, float reach) {
             return k.clearance({q.data(), q.shape(0)}, reach);
           },
-          "q"_a.noconvert(), "reach"_a);
+          "q"_a.noconvert(), "reach"_a)
+      .def(
+          "centre",
+          [](const Kernel& k, int tool, const Matrix& target, const Doubles& q) {
+            const std::size_t n = k.model()->coordinates.size();
+            if (q.shape(0) != n || tool < 0 ||
+                static_cast<std::size_t>(tool) >= k.model()->tools.size())
+              throw std::invalid_argument("wrong number of joint positions, or no such tool");
+            std::vector<double> at(q.data(), q.data() + n);
+            ToolSolver(k.skeleton(), *k.model()).solve(tool, to_pose(target), at.data());
+            return at;
+          },
+          "tool"_a, "target"_a, "q"_a.noconvert());
 }

@@ -116,6 +116,36 @@ Pose ToolSolver::pose(int tool, const double* q) const noexcept {
   return walk(skeleton_.tools[static_cast<std::size_t>(tool)], q, nullptr);
 }
 
+// The smallest joint step that makes up for the error. A joint that it would push beyond its range
+// does not take part, so that the others do all of it: drivers behave like that at their limits.
+bool ToolSolver::step_towards(const Column* columns, const double* error, const double* q,
+                              double* delta) const noexcept {
+  bool free[kMaxCoordinates];
+  std::fill_n(free, skeleton_.dof, true);
+  for (bool again = true; again;) {
+    again = false;
+    double system[6][6]{}, e[6];
+    std::copy_n(error, 6, e);
+    for (std::size_t j = 0; j < skeleton_.dof; ++j)
+      for (int r = 0; free[j] && r < 6; ++r)
+        for (int c = 0; c <= r; ++c) system[r][c] += columns[j].v[r] * columns[j].v[c];
+    for (int r = 0; r < 6; ++r) system[r][r] += kDamping;
+    if (!cholesky_solve(system, e)) return false;
+    for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+      delta[j] = 0;
+      for (int r = 0; free[j] && r < 6; ++r) delta[j] += columns[j].v[r] * e[r];
+      const Coordinate& limits = model_.coordinates[j];
+      const double after = q[j] + delta[j];
+      if (free[j] && (delta[j] < 0 ? after < std::min(limits.lower, q[j])
+                                   : after > std::max(limits.upper, q[j]))) {
+        free[j] = false;
+        again = true;
+      }
+    }
+  }
+  return true;
+}
+
 ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q) const noexcept {
   const SkeletonTool& chain = skeleton_.tools[static_cast<std::size_t>(tool)];
   Column columns[kMaxCoordinates];
@@ -130,18 +160,9 @@ ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q) 
     }
     left = {std::sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), norm(turn)};
     if (step == kSteps || (left.shift < 1e-6 && left.turn < 1e-5)) return left;
-    double system[6][6]{};
-    for (std::size_t j = 0; j < skeleton_.dof; ++j)
-      for (int r = 0; r < 6; ++r)
-        for (int c = 0; c <= r; ++c) system[r][c] += columns[j].v[r] * columns[j].v[c];
-    for (int r = 0; r < 6; ++r) system[r][r] += kDamping;
-    if (!cholesky_solve(system, e)) return left;
     double delta[kMaxCoordinates], largest = 0;
-    for (std::size_t j = 0; j < skeleton_.dof; ++j) {
-      delta[j] = 0;
-      for (int r = 0; r < 6; ++r) delta[j] += columns[j].v[r] * e[r];
-      largest = std::max(largest, std::abs(delta[j]));
-    }
+    if (!step_towards(columns, e, q, delta)) return left;
+    for (std::size_t j = 0; j < skeleton_.dof; ++j) largest = std::max(largest, std::abs(delta[j]));
     const double scale = largest > 0.3 ? 0.3 / largest : 1;
     for (std::size_t j = 0; j < skeleton_.dof; ++j) {
       const Coordinate& limits = model_.coordinates[j];

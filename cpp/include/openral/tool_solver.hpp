@@ -29,6 +29,8 @@ class ToolSolver {
   struct Column {
     double v[6];
   };
+  bool step_towards(const Column* columns, const double* error, const double* q,
+                    double* delta) const noexcept;
   Pose walk(const SkeletonTool& tool, const double* q, Column* columns) const noexcept;
 
   const Skeleton& skeleton_;
