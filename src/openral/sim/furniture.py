@@ -22,13 +22,14 @@ GREEN: Rgba = (0.15, 0.62, 0.29, 1.0)
 BLUE: Rgba = (0.16, 0.36, 0.75, 1.0)
 YELLOW: Rgba = (0.93, 0.74, 0.15, 1.0)
 
-_FLOOR: Rgba = (0.82, 0.84, 0.86, 1.0)
+_FLOOR: Rgba = (0.66, 0.68, 0.71, 1.0)
 
 
 def add_lights(spec: mujoco.MjSpec) -> None:
     """A bright sky and one sun, the same for every scene."""
     spec.visual.headlight.ambient = [0.42, 0.42, 0.42]
-    spec.visual.headlight.diffuse = [0.35, 0.35, 0.35]
+    spec.visual.headlight.diffuse = [0.28, 0.28, 0.28]
+    spec.visual.quality.shadowsize = 4096
     spec.visual.headlight.specular = [0.0, 0.0, 0.0]
     sky = spec.add_texture(name="openral_sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX)
     sky.builtin, sky.width, sky.height = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, 32, 32 * 6
