@@ -13,6 +13,10 @@ from openral.errors import OpenralError, choices
 
 # name -> (module with `app`, one line of help)
 COMMANDS = {
+    "status": ("openral.cli.status", "Show what the safety kernel is doing."),
+    "estop": ("openral.cli.estop", "Stop the robot now."),
+    "reset": ("openral.cli.reset", "Arm the robot, after start or after a stop."),
+    "recover": ("openral.cli.recover", "Let slow motion out of the margin pass, after a stop."),
     "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
     "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
     "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),

@@ -156,6 +156,14 @@ class Node(NodeParameters):
             self._loop.add_timer(timer)
         return timer
 
+    def create_wall_timer(self, period_s: float, callback: Callable[[], None]) -> Timer:
+        """Calls back every period of real time, also while the graph's clock stands still."""
+        timer = Timer(period_s, lambda: self.run_callback(lambda _: callback(), None), Clock())
+        self._timers.append(timer)
+        if self._loop is not None:
+            self._loop.add_timer(timer)
+        return timer
+
     def create_rate(self, hz: float) -> Rate:
         """Paces a loop on a thread of one's own by the node's clock."""
         return Rate(hz, self.clock)

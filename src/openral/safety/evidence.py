@@ -1,0 +1,104 @@
+"""What a stop rested on, as JSON that `openral kernel explain` reads."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from openral.errors import CorruptMessage
+from openral.manifest.control import ControlMode
+from openral.ros import types
+from openral.safety.joint_readings import JointReadings
+from openral.safety.obstacles import Box, Obstacle, Sphere, VoxelGrid
+
+_MODES = {mode.byte: mode.value for mode in ControlMode}
+
+
+class Evidence:
+    """Remembers what the kernel was told last."""
+
+    def __init__(self, readings: JointReadings) -> None:
+        self.readings = readings
+        self.world: tuple[list[Obstacle], int] | None = None
+        self.voxels: tuple[VoxelGrid, int] | None = None
+        self.base: tuple[tuple[float, float, float], int] | None = None
+
+    def of(self, payload: bytes, now_ns: int, recovering: bool) -> str:
+        """The case of a candidate; one that is not even a chunk is given as it came."""
+        try:
+            chunk = _chunk(types.decode("openral_msgs/msg/ActionChunk", payload))
+        except (CorruptMessage, ValueError):
+            return json.dumps({"candidate_cdr": base64.b64encode(payload[:4096]).decode()})
+        case: dict[str, Any] = {"state": self._state(), "chunk": chunk, "recovering": recovering}
+        ages = {"state": _age(now_ns, self.readings.stamp_ns)}
+        if self.world is not None:
+            case["world"] = [_obstacle(o) for o in self.world[0]]
+            ages["world"] = _age(now_ns, self.world[1])
+        if self.voxels is not None:
+            case["voxels"] = _voxels(self.voxels[0])
+            ages["voxels"] = _age(now_ns, self.voxels[1])
+        if self.base is not None:
+            case["base"] = dict(zip(("x", "y", "yaw"), self.base[0], strict=True))
+            ages["base"] = _age(now_ns, self.base[1])
+        return json.dumps({**case, "ages": ages})
+
+    def _state(self) -> dict[str, dict[str, float]]:
+        pairs = zip(self.readings.q, self.readings.qd, strict=True)
+        return {
+            name: {"position": _number(q), "velocity": _number(qd)}
+            for name, (q, qd) in zip(self.readings.names, pairs, strict=True)
+        }
+
+
+def _age(now_ns: int, stamp_ns: int) -> float:
+    return max(0.0, (now_ns - stamp_ns) / 1e9)
+
+
+def _number(value: Any) -> Any:
+    """JSON has no word for what is not finite; a string is read back as the number."""
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+def _chunk(chunk: Any) -> dict[str, Any]:
+    return {
+        "dt": _number(chunk.dt),
+        "sequence": int(chunk.sequence),
+        "slots": [_slot(slot, chunk.rows) for slot in chunk.slots],
+    }
+
+
+def _slot(slot: Any, rows: int) -> dict[str, Any]:
+    return {
+        "mode": _MODES.get(slot.control_mode, str(slot.control_mode)),
+        "name": slot.name,
+        "frame_id": slot.frame_id,
+        "joint_names": list(slot.joint_names),
+        "rows": [[_number(v) for v in row] for row in np.reshape(slot.data, (rows, slot.width))],
+    }
+
+
+def _obstacle(o: Obstacle) -> dict[str, Any]:
+    if isinstance(o, Sphere):
+        return {"shape": "sphere", "id": o.id, "centre": o.centre, "radius": o.radius}
+    if isinstance(o, Box):
+        return {
+            "shape": "box",
+            "id": o.id,
+            "centre": o.centre,
+            "half": o.half,
+            "quaternion": o.quaternion,
+        }
+    return {"shape": "capsule", "id": o.id, "p0": o.p0, "p1": o.p1, "radius": o.radius}
+
+
+def _voxels(grid: VoxelGrid) -> dict[str, Any]:
+    return {
+        "origin": grid.origin,
+        "resolution": grid.resolution,
+        "shape": grid.cells.shape,
+        "occupied": np.argwhere(grid.cells).tolist(),
+    }

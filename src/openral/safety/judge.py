@@ -1,0 +1,191 @@
+"""Judges candidates for the kernel node and follows the motions that it let pass."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from openral.errors import CorruptMessage
+from openral.ros import types
+from openral.ros.clock import NS
+from openral.ros.publisher import Publisher
+from openral.safety.candidate import NO_HEAD, CandidateHead, RateLimit, candidate_head
+from openral.safety.kernel import Gate, Verdict
+from openral.safety.running_chunk import RunningChunk
+from openral.safety.safety_status import Mode
+from openral.safety.verdict_message import (
+    ACCEPTED,
+    DROPPED,
+    REJECTED,
+    Decision,
+    verdict_message,
+)
+
+if TYPE_CHECKING:
+    from openral.safety.kernel_node import SafetyKernelNode
+
+_BURST = 20
+_AHEAD_NS = 50_000_000
+"""A proposer's clock may be this much ahead of ours."""
+_PROVEN_TO_THE_END = {
+    "joint_position",
+    "joint_velocity",
+    "joint_trajectory",
+    "body_twist",
+    "gripper_binary",
+    "gripper_position",
+    "dex_hand_joint",
+    "foot_placement",
+}
+_CHECKS_PER_PROOF = 3
+
+
+class Judge:
+    """From the bytes of a candidate to a SafeAction, a drop or a stop."""
+
+    def __init__(self, node: SafetyKernelNode, safe: Publisher, verdicts: Publisher) -> None:
+        self._node = node
+        self._kernel = node.kernel
+        self._settings = node.settings
+        self._safe, self._verdicts = safe, verdicts
+        self._limit = RateLimit(self._settings.max_candidates_hz, _BURST)
+        self._running: RunningChunk | None = None
+        self._running_head = NO_HEAD
+        period = self._kernel.robot.safety.recheck_s / _CHECKS_PER_PROOF
+        self._timer = node.create_timer(period, self._recheck)
+        self._timer.cancel()
+
+    @property
+    def flooded(self) -> int:
+        """Candidates that were dropped unread because there were too many."""
+        return self._limit.refused
+
+    def close(self) -> None:
+        """Gives its timer back."""
+        self._node.destroy_timer(self._timer)
+
+    def forget(self) -> None:
+        """Follows no motion any more."""
+        self._running = None
+        self._timer.cancel()
+
+    def heard(self, hal: Any) -> None:
+        """Takes a HalState."""
+        if self._running is not None and hal.epoch == self._node.seal.epoch:
+            self._running.heard(hal)
+
+    def clock_fault(self) -> str:
+        """Why the graph's time cannot be relied on; empty: it can."""
+        simulated = self._node.clock.simulated
+        if simulated is None:
+            return ""
+        if not simulated.ready:
+            return "simulated time was never heard"
+        silent = simulated.silent_for_s()
+        if silent > self._settings.clock_stall_s:
+            return f"simulated time has stood still for {silent:.1f} s"
+        return ""
+
+    def take(self, payload: bytes) -> None:
+        """Handles one candidate."""
+        status = self._node.status
+        if not self._limit.allow(time.monotonic()):
+            status.dropped += 1
+            return
+        began = time.perf_counter_ns()
+        now = self._node.now()
+        head = candidate_head(payload)
+        if unfit := self._unfit(head, now):
+            decision = Decision(DROPPED, *unfit, None, (time.perf_counter_ns() - began) / NS)
+        else:
+            verdict = self._kernel.validate_bytes(payload, now)
+            decision = self._decide(verdict, payload, head, now, began)
+            if status.mode is Mode.RECOVERY and self._kernel.gate is Gate.READY:
+                self._node.recovered()
+        self._tell(decision, head, payload, now)
+
+    def _unfit(self, head: CandidateHead, now: int) -> tuple[str, str] | None:
+        if fault := self.clock_fault():
+            return "clock_stalled", fault
+        age = now - head.stamp_ns
+        limit = self._settings.candidate_max_age_s
+        # What is not even a chunk is the kernel's to refuse.
+        if head is not NO_HEAD and not -_AHEAD_NS <= age <= limit * NS:
+            return "candidate_stale", f"proposed {age / NS:.3f} s ago (limit {limit:g} s)"
+        return None
+
+    def _decide(
+        self, verdict: Verdict, payload: bytes, head: CandidateHead, now: int, began: int
+    ) -> Decision:
+        spent = (time.perf_counter_ns() - began) / NS
+        if not verdict.accepted:
+            reason = verdict.status
+            if reason == "estopped" and self._node.status.mode is Mode.IDLE:
+                reason = "not_armed"
+            status = REJECTED if verdict.latched else DROPPED
+            return Decision(status, reason, str(verdict), verdict, spent)
+        running = None
+        if verdict.mode not in _PROVEN_TO_THE_END:
+            try:
+                running = RunningChunk(payload, self._node.seal.sequence + 1, now, verdict.valid_ns)
+            except (CorruptMessage, ValueError) as error:
+                self._kernel.estop("malformed")
+                return Decision(REJECTED, "malformed", str(error), verdict, spent)
+        wait = round(self._settings.start_within_s * NS)
+        self._safe.publish_bytes(self._node.seal.seal(payload, now, now + wait))
+        self._follow(running, head)
+        if verdict.status != "accepted":  # only warned of
+            return Decision(ACCEPTED, verdict.status, str(verdict), verdict, spent)
+        return Decision(ACCEPTED, "clear", "", verdict, spent)
+
+    def _follow(self, running: RunningChunk | None, head: CandidateHead) -> None:
+        self.forget()
+        if running is not None and not running.proven_to_the_end:
+            self._running, self._running_head = running, head
+            self._timer.reset()
+
+    def _tell(self, decision: Decision, head: CandidateHead, payload: bytes, now: int) -> None:
+        status = self._node.status
+        recovering = status.mode is Mode.RECOVERY
+        if decision.status == ACCEPTED:
+            status.accepted += 1
+        elif decision.status == REJECTED:
+            status.rejected += 1
+            self._node.stop("kernel", decision.reason, decision.detail)
+        else:
+            status.dropped += 1
+        self._verdicts.publish(
+            lambda: verdict_message(decision, head, payload, now, self._settings.warn_only)
+        )
+        if decision.status == REJECTED:
+            trace_id, detail = head.trace_id, decision.detail
+            self._node.report_stop(decision.reason, detail, payload, trace_id, recovering, now)
+        elif decision.status == DROPPED or decision.detail:
+            self._node.report_drop(decision.reason, decision.detail, head.trace_id)
+
+    def _recheck(self) -> None:
+        """Judges what is left of the running chunk from the state that is measured now."""
+        running = self._running
+        if running is None:
+            return
+        now = self._node.now()
+        left = running.remainder(now)
+        if running.overran(now):
+            late = (now - running.proven_until_ns) / NS
+            detail = f"the proof of a running motion ended {late:.3f} s ago"
+            self._end("recheck_late", detail, running.payload, now)
+        elif left is None:
+            self.forget()
+        else:
+            verdict = self._kernel.validate(left, now)
+            if verdict.accepted:
+                running.renew(now, verdict.valid_ns)
+            else:
+                detail = f"while the motion was under way: {verdict}"
+                self._end(verdict.status, detail, types.encode(left), now)
+
+    def _end(self, reason: str, detail: str, payload: bytes, now: int) -> None:
+        trace_id = self._running_head.trace_id
+        recovering = self._node.status.mode is Mode.RECOVERY
+        self._node.stop("kernel", reason, detail)
+        self._node.report_stop(reason, detail, payload, trace_id, recovering, now)

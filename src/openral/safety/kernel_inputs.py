@@ -1,0 +1,111 @@
+"""What the kernel node is told by the graph: the robot's state and what is around it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from openral.errors import ConfigError, CorruptMessage
+from openral.ros import types
+from openral.ros.clock import NS
+from openral.ros.node import Node
+from openral.safety import topics
+from openral.safety.evidence import Evidence
+from openral.safety.joint_readings import JointReadings
+from openral.safety.kernel import Kernel
+from openral.safety.surroundings import stamp_ns, tell_voxels, tell_world
+from openral.safety.voxel_thread import VoxelThread
+
+_VOXELS = "openral_msgs/msg/OccupancyVoxels"
+_SKEW_NS = 10_000_000
+
+
+class KernelInputs:
+    """Subscribes to joint states, odometry, obstacles and voxels; keeps them for evidence."""
+
+    def __init__(self, node: Node, kernel: Kernel, unknown_blocks: bool) -> None:
+        self._node = node
+        self._kernel = kernel
+        self._unknown_blocks = unknown_blocks
+        self._readings = JointReadings(kernel.robot)
+        self._evidence = Evidence(self._readings)
+        self._complaints: dict[str, str] = {}
+
+    def open(self) -> list[Callable[[], None]]:
+        """Begins to listen; returns the calls that end it."""
+        voxels = VoxelThread(self._on_voxels)
+        make = self._node.create_subscription
+        joints = "sensor_msgs/msg/JointState"
+        made = [
+            make(joints, topics.JOINT_STATES, self._on_joints, topics.SENSOR),
+            make("openral_msgs/msg/WorldCollision", topics.WORLD, self._on_world, topics.LATCHED),
+            make(_VOXELS, topics.VOXELS, voxels.offer, topics.SENSOR, raw=True),
+        ]
+        if self._kernel.robot.base_joints:
+            made.append(make("nav_msgs/msg/Odometry", topics.ODOM, self._on_odom, topics.SENSOR))
+        ends = [partial(self._node.destroy_subscription, subscription) for subscription in made]
+        return [voxels.close, *ends]
+
+    def state_fault(self) -> str:
+        """Why the robot's state cannot be relied on; empty: it can."""
+        if not self._readings.complete:
+            return f"no complete joint state with velocities was heard on {topics.JOINT_STATES}"
+        age = self._node.now() - self._readings.stamp_ns
+        limit = self._kernel.robot.safety.state_max_age_s
+        if not -_SKEW_NS <= age <= limit * NS:
+            return f"the joint state was measured {age / NS:.3f} s ago (limit {limit:g} s)"
+        return ""
+
+    def margin_hint(self) -> str:
+        """What an operator should know before moving from here."""
+        safety = self._kernel.robot.safety
+        world, own = self._kernel.clearance(self._readings.q)
+        if world >= safety.margin_m and own >= safety.self_margin_m:
+            return ""
+        return (
+            f"; but the robot is inside the margin ({world * 1e3:.1f} mm to the world, "
+            f"{own * 1e3:.1f} mm to itself): use recover"
+        )
+
+    def evidence(self, payload: bytes, now_ns: int, recovering: bool) -> str:
+        """JSON with all that a verdict on this candidate rests on."""
+        return self._evidence.of(payload, now_ns, recovering)
+
+    def _on_joints(self, message: Any) -> None:
+        self._readings.take(message)
+        self._readings.tell(self._kernel)
+
+    def _on_odom(self, message: Any) -> None:
+        pose, turn = message.pose.pose.position, message.pose.pose.orientation
+        yaw = math.atan2(
+            2 * (turn.w * turn.z + turn.x * turn.y), 1 - 2 * (turn.y * turn.y + turn.z * turn.z)
+        )
+        self._use("odometry", lambda: self._take_base((pose.x, pose.y, yaw), stamp_ns(message)))
+
+    def _take_base(self, pose: tuple[float, float, float], stamp: int) -> None:
+        self._kernel.set_base(pose, stamp)
+        self._evidence.base = pose, stamp
+
+    def _on_world(self, message: Any) -> None:
+        self._use("obstacles", lambda: self._take_world(message))
+
+    def _take_world(self, message: Any) -> None:
+        self._evidence.world = tell_world(self._kernel, message), stamp_ns(message)
+
+    def _on_voxels(self, payload: bytes) -> None:
+        self._use("voxels", lambda: self._take_voxels(payload))
+
+    def _take_voxels(self, payload: bytes) -> None:
+        message = types.decode(_VOXELS, payload)
+        grid = tell_voxels(self._kernel, message, self._unknown_blocks)
+        self._evidence.voxels = grid, stamp_ns(message)
+
+    def _use(self, what: str, take: Callable[[], None]) -> None:
+        try:
+            take()
+        except (ConfigError, CorruptMessage) as error:
+            if self._complaints.get(what) != str(error):
+                self._complaints[what] = str(error)
+                self._node.log.error(f"{what} cannot be used", reason=str(error))

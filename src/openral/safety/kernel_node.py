@@ -1,0 +1,268 @@
+"""The kernel as a node: candidates in, sealed SafeActions out, and a state that everybody hears."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from openral.manifest.library import load_robot
+from openral.ros.lifecycle_machine import Outcome, State
+from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.publisher import Publisher
+from openral.safety import topics
+from openral.safety.candidate import NO_HEAD
+from openral.safety.judge import Judge
+from openral.safety.kernel import Kernel
+from openral.safety.kernel_inputs import KernelInputs
+from openral.safety.kernel_parameters import KernelParameters
+from openral.safety.run_key import RunKey
+from openral.safety.safety_status import Mode, SafetyStatus
+from openral.safety.seal import Seal
+from openral.safety.stop_watch import StopWatch
+from openral.safety.verdict_message import STOP, WARNING, estop_event, failure_message
+
+_REPORT_EVERY_S = 1.0
+_LONGEST_TEXT = 300
+
+
+class SafetyKernelNode(LifecycleNode):
+    """Starts IDLE and passes nothing until /openral/reset; so does every restart of it."""
+
+    def __init__(self, key: RunKey, **options: Any) -> None:
+        super().__init__("safety_kernel", **options)
+        self.settings = KernelParameters.declared(self)
+        self._seal = Seal(key, time.time_ns())
+        self.status = SafetyStatus(self._seal.epoch, self.now(), self.settings.warn_only)
+        self._undo: list[Callable[[], None]] = []
+        self._undo_active: list[Callable[[], None]] = []
+        self._own_event: Any = None
+        self._stop_beat = 0
+        self._reported: dict[str, float] = {}
+        self._flooded = 0
+
+    # Life
+
+    def on_configure(self, previous: State) -> Outcome:
+        """Makes the kernel and begins the heartbeat, IDLE."""
+        settings = self.settings
+        settings.check()
+        robot = load_robot(settings.robot_yaml)
+        self.kernel = Kernel(
+            robot,
+            requires_world=robot.safety.requires_world or settings.requires_world,
+            requires_voxels=robot.safety.requires_voxels or settings.requires_voxels,
+            warn_only=settings.warn_only,
+            simulated=settings.hal_mode == "sim",
+        )
+        self.kernel.estop("never armed")
+        self._stop_watch = StopWatch(self._seal.epoch, settings.stop_answer_s)
+        self.inputs = KernelInputs(self, self.kernel, settings.unknown_blocks)
+        self._open()
+        self.judge = Judge(self, self._safe, self._verdicts)
+        self._undo.append(self.judge.close)
+        self._wall_timer(1 / settings.heartbeat_hz, self._beat)
+        self._beat()
+        if settings.warn_only:
+            self.log.warning("WARN ONLY: unsafe motions will be executed", robot=robot.id)
+        return Outcome.SUCCESS
+
+    def _open(self) -> None:
+        with self.context.presence.one_announcement():
+            self._safe = self._publisher("SafeAction", topics.SAFE_ACTION, topics.COMMAND)
+            self._state_topic = self._publisher("SafetyState", topics.SAFETY_STATE, topics.LATCHED)
+            self._stop_events = self._publisher("EStopEvent", topics.ESTOP, topics.COMMAND)
+            self._failures = self._publisher("FailureTrigger", topics.FAILURE, topics.STATE)
+            self._verdicts = self._publisher("Verdict", topics.VERDICT, topics.STATE)
+            self._subscribe(self._undo, "EStopEvent", topics.ESTOP, self._on_event, topics.COMMAND)
+            self._subscribe(self._undo, "HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
+            for kind, name, handler in (
+                ("openral_msgs/srv/EStop", topics.ESTOP, self._on_estop),
+                ("std_srvs/srv/Trigger", topics.RESET, self._on_reset),
+                ("std_srvs/srv/SetBool", topics.RECOVER, self._on_recover),
+            ):
+                service = self.create_service(kind, name, handler)
+                self._undo.append(partial(self.destroy_service, service))
+
+    def on_activate(self, previous: State) -> Outcome:
+        """Begins to listen; still nothing passes before a reset."""
+        with self.context.presence.one_announcement():
+            self._undo_active += self.inputs.open()
+            self._subscribe(
+                self._undo_active,
+                "ActionChunk",
+                topics.CANDIDATE,
+                self.judge.take,
+                topics.COMMAND,
+                raw=True,
+            )
+        return Outcome.SUCCESS
+
+    def on_deactivate(self, previous: State) -> Outcome:
+        """Passes nothing any more; a stop stays a stop."""
+        _run_all(self._undo_active)
+        self.judge.forget()
+        self.kernel.estop("not active")
+        if self.status.mode is not Mode.ESTOPPED:
+            self._enter(Mode.IDLE, "kernel", "deactivated", "the kernel node was deactivated")
+        return Outcome.SUCCESS
+
+    def on_cleanup(self, previous: State) -> Outcome:
+        """Gives everything back."""
+        _run_all(self._undo_active)
+        _run_all(self._undo)
+        return Outcome.SUCCESS
+
+    def on_shutdown(self, previous: State) -> Outcome:
+        """Says that nothing passes any more, and leaves."""
+        if previous is State.ACTIVE:
+            self.on_deactivate(previous)
+        return self.on_cleanup(previous)
+
+    # The state
+
+    def stop(self, source: str, reason: str, detail: str) -> bool:
+        """Latches the e-stop and tells everybody; False if it was latched already."""
+        self.kernel.estop(reason)
+        self.judge.forget()
+        if self.status.mode is Mode.ESTOPPED:
+            return False
+        self._enter(Mode.ESTOPPED, source, reason, detail)
+        self._stop_beat = self.status.beat
+        self._own_event = estop_event(source, detail, self.now())
+        self._stop_events.publish(self._own_event)
+        self.log.error("stopped", source=source, reason=reason, detail=detail)
+        return True
+
+    def recovered(self) -> None:
+        """The kernel has found the robot outside the margin again."""
+        self._enter(Mode.ARMED, "kernel", "recovered", "clear of the margin again")
+
+    def report_stop(
+        self,
+        reason: str,
+        detail: str,
+        payload: bytes,
+        trace_id: bytes,
+        recovering: bool,
+        judged_ns: int,
+    ) -> None:
+        """Tells why, with all that is needed to look at it again."""
+
+        def message() -> Any:
+            evidence = self.inputs.evidence(payload, judged_ns, recovering)
+            return failure_message(STOP, reason, detail, evidence, trace_id, judged_ns)
+
+        self._failures.publish(message)
+
+    def report_drop(self, reason: str, detail: str, trace_id: bytes) -> None:
+        """Tells that motion is dropped, at most once a second for each reason."""
+        steady = time.monotonic()
+        if steady - self._reported.get(reason, -_REPORT_EVERY_S) < _REPORT_EVERY_S:
+            return
+        self._reported[reason] = steady
+        self.log.warning("dropped", reason=reason, detail=detail)
+        self._failures.publish(
+            lambda: failure_message(WARNING, reason, detail, "{}", trace_id, self.now())
+        )
+
+    def _enter(self, mode: Mode, source: str, reason: str, detail: str) -> None:
+        self.status.enter(mode, self.now(), source, reason, detail)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._state_topic.publish(self.status.message(self.now(), self._seal.sequence))
+
+    def _beat(self) -> None:
+        self._tell()
+        self._stop_watch.check()
+        if (flooded := self.judge.flooded) != self._flooded:
+            limit = self.settings.max_candidates_hz
+            text = f"{flooded} candidates dropped unread: more than {limit:g} a second"
+            self.report_drop("flood", text, NO_HEAD.trace_id)
+            self._flooded = flooded
+
+    @property
+    def seal(self) -> Seal:
+        """Signs what is approved."""
+        return self._seal
+
+    # What others ask for
+
+    def _on_event(self, event: Any) -> None:
+        if event is not self._own_event:
+            source = event.source[:_LONGEST_TEXT] or "unknown"
+            self.stop(source, source, event.reason[:_LONGEST_TEXT] or "asked for")
+
+    def _on_hal(self, hal: Any) -> None:
+        self._stop_watch.heard(hal)
+        self.judge.heard(hal)
+
+    def _on_estop(self, request: Any, response: Any) -> Any:
+        source = request.source[:_LONGEST_TEXT] or "operator"
+        self.stop(source, source, request.reason[:_LONGEST_TEXT] or "asked for")
+        response.success = True
+        return self._stop_watch.wait(self._stop_beat, response)
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        if refusal := self._cannot_arm():
+            response.success, response.message = False, refusal
+            return response
+        self.judge.forget()
+        self.kernel.reset()
+        self._enter(Mode.ARMED, "operator", "reset", "armed from the measured pose")
+        response.success = True
+        response.message = "armed" + self.inputs.margin_hint()
+        return response
+
+    def _on_recover(self, request: Any, response: Any) -> Any:
+        response.success, response.message = False, ""
+        mode = self.status.mode
+        if not request.data:
+            response.success = mode is Mode.RECOVERY
+            response.message = "stopped" if response.success else f"not recovering, but {mode.name}"
+            if response.success:
+                self.stop("operator", "operator", "recovery was ended")
+        elif mode not in (Mode.IDLE, Mode.ESTOPPED):
+            response.message = f"recovery starts from a stop; the kernel is {mode.name}"
+        elif refusal := self._cannot_arm():
+            response.message = refusal
+        else:
+            self.kernel.recover()
+            self._enter(Mode.RECOVERY, "operator", "recovery", "slow motion out of the margin only")
+            response.success, response.message = True, "recovering: slow motion outwards passes"
+        return response
+
+    def _cannot_arm(self) -> str:
+        if self.state is not State.ACTIVE:
+            return f"the kernel node is {self.state.label}; activate it first"
+        return self.judge.clock_fault() or self.inputs.state_fault()
+
+    # Endpoints
+
+    def _publisher(self, kind: str, topic: str, qos: Any) -> Publisher:
+        publisher = self.create_publisher(f"openral_msgs/msg/{kind}", topic, qos)
+        self._undo.append(lambda: self.destroy_publisher(publisher))
+        return publisher
+
+    def _subscribe(
+        self,
+        undo: list[Callable[[], None]],
+        kind: str,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: Any,
+        raw: bool = False,
+    ) -> None:
+        made = self.create_subscription(f"openral_msgs/msg/{kind}", topic, callback, qos, raw=raw)
+        undo.append(lambda: self.destroy_subscription(made))
+
+    def _wall_timer(self, period_s: float, callback: Callable[[], None]) -> None:
+        timer = self.create_wall_timer(period_s, callback)
+        self._undo.append(lambda: self.destroy_timer(timer))
+
+
+def _run_all(calls: list[Callable[[], None]]) -> None:
+    while calls:
+        calls.pop()()

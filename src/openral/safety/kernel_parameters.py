@@ -1,0 +1,74 @@
+"""Parameters of the kernel node: given when it starts, fixed from then on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openral.errors import ConfigError
+from openral.ros.node import Node
+from openral.ros.parameters import Descriptor
+
+
+@dataclass(frozen=True)
+class KernelParameters:
+    """None of them switches a check off; `warn_only` is refused outside a simulation."""
+
+    robot_yaml: str = ""
+    """Id, folder or file of the robot's manifest."""
+    hal_mode: str = "sim"
+    """Whether the robot is simulated or real."""
+    requires_world: bool = False
+    """Refuse motion without known obstacles, also if the manifest does not ask for them."""
+    requires_voxels: bool = False
+    """Refuse motion without a voxel map, also if the manifest does not ask for one."""
+    unknown_blocks: bool = False
+    """Treat voxels that no sensor has seen as occupied."""
+    warn_only: bool = False
+    """Report findings and let the motion pass: simulation only."""
+    heartbeat_hz: float = 50.0
+    """How often the safety state is told, in real time."""
+    start_within_s: float = 0.1
+    """How late the HAL may start an approved action."""
+    candidate_max_age_s: float = 0.5
+    """Oldest proposal that is judged at all."""
+    max_candidates_hz: float = 400.0
+    """Proposals beyond this rate are dropped unread."""
+    clock_stall_s: float = 0.5
+    """Real time without a new /clock after which simulated time counts as stalled."""
+    stop_answer_s: float = 0.5
+    """How long the e-stop service waits for the HAL to acknowledge."""
+
+    @classmethod
+    def declared(cls, node: Node) -> KernelParameters:
+        """Declares all on a node and reads what it was given."""
+        values = {}
+        for name, default in vars(cls()).items():
+            low, high = _RANGES.get(name, (None, None))
+            descriptor = Descriptor(
+                read_only=True,
+                minimum=low,
+                maximum=high,
+                choices=("sim", "real") if name == "hal_mode" else (),
+            )
+            values[name] = node.declare_parameter(name, default, descriptor).value
+        return cls(**values)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raises ConfigError for what must not be combined."""
+        if not self.robot_yaml:
+            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
+        if self.warn_only and self.hal_mode != "sim":
+            raise ConfigError(
+                f"warn_only lets refused motions pass and hal_mode is '{self.hal_mode}'; "
+                "valid: only with hal_mode 'sim'"
+            )
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "heartbeat_hz": (20.0, 500.0),
+    "start_within_s": (0.005, 1.0),
+    "candidate_max_age_s": (0.01, 10.0),
+    "max_candidates_hz": (1.0, 2000.0),
+    "clock_stall_s": (0.05, 10.0),
+    "stop_answer_s": (0.05, 10.0),
+}

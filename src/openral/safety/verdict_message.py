@@ -1,0 +1,97 @@
+"""Verdicts and failures as they go over the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from openral.errors import CorruptMessage
+from openral.manifest.control import ControlMode
+from openral.ros import types
+from openral.ros.node import time_message
+from openral.safety.candidate import CandidateHead
+from openral.safety.kernel import Verdict
+
+ACCEPTED, REJECTED, DROPPED = 0, 2, 3
+WARNING, STOP = 1, 3
+_MODES = {mode.value: mode.byte for mode in ControlMode}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a candidate; `verdict` is absent where the kernel was not even asked."""
+
+    status: int
+    reason: str
+    detail: str
+    verdict: Verdict | None
+    check_s: float
+
+
+def verdict_message(
+    decision: Decision, head: CandidateHead, payload: bytes, now_ns: int, warn_only: bool
+) -> Any:
+    """An openral_msgs/msg/Verdict."""
+    message = types.new(
+        "openral_msgs/msg/Verdict",
+        header=_header(now_ns),
+        sequence=head.sequence,
+        trace_id=np.frombuffer(head.trace_id, np.uint8),
+        status=decision.status,
+        reason=decision.reason,
+        detail=decision.detail,
+        warn_only=warn_only,
+        check_time=decision.check_s,
+    )
+    if (verdict := decision.verdict) is not None:
+        message.control_mode = _MODES.get(verdict.mode, 255)
+        message.row = verdict.row
+        message.link = verdict.link or verdict.joint
+        message.hit = _hit(verdict)
+        message.distance, message.margin = verdict.value, verdict.limit
+        if verdict.slot >= 0:
+            message.slot = _slot_name(payload, verdict.slot)
+    return message
+
+
+def failure_message(
+    severity: int, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
+) -> Any:
+    """An openral_msgs/msg/FailureTrigger of the kernel."""
+    return types.new(
+        "openral_msgs/msg/FailureTrigger",
+        header=_header(now_ns),
+        source="safety",
+        severity=severity,
+        reason=reason,
+        detail=detail,
+        evidence=evidence,
+        trace_id=np.frombuffer(trace_id, np.uint8),
+    )
+
+
+def estop_event(source: str, reason: str, now_ns: int) -> Any:
+    """An openral_msgs/msg/EStopEvent."""
+    return types.new(
+        "openral_msgs/msg/EStopEvent", header=_header(now_ns), source=source, reason=reason
+    )
+
+
+def _header(now_ns: int) -> Any:
+    return types.new("std_msgs/msg/Header", stamp=time_message(now_ns))
+
+
+def _hit(verdict: Verdict) -> str:
+    if verdict.status == "voxel_collision":
+        return "voxel " + " ".join(map(str, verdict.cell))
+    return verdict.other_link or verdict.object
+
+
+def _slot_name(payload: bytes, slot: int) -> str:
+    try:
+        chunk = types.decode("openral_msgs/msg/ActionChunk", payload)
+    except CorruptMessage:
+        return str(slot)
+    return chunk.slots[slot].name or str(slot) if slot < len(chunk.slots) else str(slot)
