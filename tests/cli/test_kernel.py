@@ -116,6 +116,9 @@ def test_old_measurements_and_recovery_can_be_told() -> None:
         assert old["status"] == f"{name}_unavailable" and not old["stopped"]
     del data["base"]
     assert answer("panda_mobile", data)["status"] == "base_unavailable"
+    lost = example("ur5e")
+    lost["state"]["elbow_joint"]["position"] = "nan"
+    assert answer("ur5e", lost)["status"] == "state_unavailable"
     fast = example("ur5e")
     for i, row in enumerate(fast["chunk"]["slots"][0]["rows"]):
         row[0] = fast["state"]["shoulder_pan_joint"]["position"] + 0.05 * (i + 1)

@@ -18,16 +18,16 @@ from openral.ros.types import new
 from openral.safety.case_world import ObstacleCase, VoxelCase
 
 Number = Annotated[float, Field(allow_inf_nan=True)]
-"""A number of the chunk: what is not finite is the kernel's to refuse."""
+"""A number of a state or chunk: what is not finite is the kernel's to judge."""
 _MAX_BYTES = 8_000_000
 
 
 class JointCase(Model):
     """One joint as it was measured."""
 
-    position: float
+    position: Number
     """In rad or m."""
-    velocity: float = 0.0
+    velocity: Number = 0.0
     """In rad/s or m/s."""
 
 
