@@ -102,6 +102,7 @@ Query Kernel::query(const Inputs& in) noexcept {
   const Envelope& e = model_->envelope;
   Query q;
   q.skeleton = skeleton_.get();
+  q.budget = vectorised() ? Query::kDefaultBudget : Query::kScalarBudget;
   q.world = &in.world->world;
   q.voxels = in.voxels->valid && !in.voxels->overflow ? &in.voxels->field : nullptr;
   std::fill(capsule_margin_.begin(), capsule_margin_.end(), static_cast<float>(e.world_margin));

@@ -13,6 +13,7 @@ from openral.ros.types import registry
 from openral.safety.bench_robot import bench_robot
 from openral.safety.bench_work import chunk, motion, obstacles, voxels
 from openral.safety.kernel import Kernel
+from openral.safety.obstacles import Obstacle
 
 _NOW = 1_000_000_000
 
@@ -63,6 +64,13 @@ def _accepted_median(kernel: Kernel, rng: np.random.Generator, count: int, rows:
         if verdict.accepted:
             times.append(time.perf_counter_ns() - begin)
     return statistics.median(times) / rows
+
+
+def configuration_ns(things: list[Obstacle], seed: int = 1) -> float:
+    """One configuration's share of an accepted chunk of 256 rows among these obstacles."""
+    kernel = Kernel(bench_robot(tracking_error=0.002, ee_speed_m_s=10.0, ee_angular_rad_s=20.0))
+    kernel.set_world(things, _NOW)
+    return _accepted_median(kernel, np.random.default_rng(seed), 100, 256)
 
 
 def _rebuild_ms(rng: np.random.Generator) -> float:
