@@ -160,6 +160,23 @@ class Oracle {
     return segment_box(local(p), local(q), o.half) - r - margin;
   }
 
+  // Everything closer to its margin than this at the pose last placed.
+  std::vector<Near> within(double excess_below) const {
+    std::vector<Near> out;
+    const auto look = [&](Near::Kind kind, std::size_t a, std::size_t b) {
+      const double e = excess(kind, static_cast<int>(a), static_cast<int>(b));
+      if (e < excess_below) out.push_back({kind, static_cast<int>(a), static_cast<int>(b), e});
+    };
+    for (const auto& [a, b] : m_.pairs)
+      look(Near::kSelf, static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+    for (std::size_t c = 0; c < ends_.size(); ++c) {
+      if (!outside_[c]) continue;
+      for (std::size_t o = 0; o < things.size(); ++o) look(Near::kThing, c, o);
+      for (std::size_t o = 0; o < cells.size(); ++o) look(Near::kCell, c, o);
+    }
+    return out;
+  }
+
   // The worst of everything at the pose last placed.
   Near nearest() const {
     Near best;

@@ -50,6 +50,32 @@ class Judge {
     limits(c, motion, out);
   }
 
+  // The same with far more samples, each with the tube of all that is near: before a refusal is
+  // called false.
+  double thorough(const Case& c) {
+    const Motion motion(m_, c);
+    double least = 1e9;
+    const auto look = [&](const Sample& s) {
+      double reach = 0;
+      for (std::size_t j = 0; j < s.width.size(); ++j) reach += s.width[j] * 1.5;
+      o_.place(s.q.data(), s.base);
+      for (const Near& near : o_.within(std::min(least, 0.05) + reach))
+        least = std::min(least, tube(s, near));
+    };
+    const int samples = c.rows > 60 ? 4 : 10;
+    for (int row = 0; row < c.rows; ++row)
+      for (int i = 0; i <= samples; ++i)
+        look(motion.along(row, static_cast<double>(i) / samples,
+                          (row + i) % 3 - 1 ? m_.envelope.jitter * ((row + i) % 3 - 1) : 0));
+    for (int i = 0; i < 60 && motion.coasts(); ++i)
+      look(motion.coast(c.rows - 1, uniform(r_, 0, 1), uniform(r_, 0, 1),
+                        pick(r_, -1, 1) * m_.envelope.jitter));
+    for (int row = 0; row + 1 < c.rows; ++row)
+      for (int i = 0; i < 6 && turns(c, row); ++i)
+        look(motion.coast(row, uniform(r_, 0, 1), uniform(r_, 0, 1), 0));
+    return least;
+  }
+
  private:
   struct Found {
     Sample sample;

@@ -37,6 +37,7 @@ class Reader {
     return body_.data() + start;
   }
   bool ok() const { return ok_; }
+  std::size_t left() const { return body_.size() - at_; }
 
  private:
   std::span<const std::byte> body_;
@@ -84,7 +85,8 @@ Parse parse_chunk(std::span<const std::byte> bytes, ChunkView& out, int& slot) n
     if (result != Parse::kOk) return result;
   }
   slot = -1;
-  return Parse::kOk;
+  // A writer may pad to a multiple of 4; more than that is no part of this message.
+  return in.left() < 4 ? Parse::kOk : Parse::kMalformed;
 }
 
 }  // namespace openral

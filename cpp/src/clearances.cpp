@@ -53,7 +53,7 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
         const double radius = capsule.radius;
         const double d = nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
                                       capsule.half_length, best + radius, -1.0, cell, work,
-                                      std::numeric_limits<int>::max()) -
+                                      std::numeric_limits<int>::max(), PlainDistance{}) -
                          radius;
         best = d < best ? d : best;
       }

@@ -166,6 +166,7 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     if (limits(j).role == Role::kBody)
       reached = std::max(reached, std::abs(start_.qd[j]) * e.stop_time);
   if (reached < 1e-4) reached = 0;  // noise of a robot at rest
+  base_seen_ = base_error == Vec3{};
   for (std::size_t i = 0; i < 3; ++i) width(0)[dof + i] = base_error[i];
   for (int i = 1; i < span_count_; ++i) {
     const Span& s = spans_[static_cast<std::size_t>(i)];

@@ -4,7 +4,7 @@
 // stray from it by min(v_j·t, ik_slack·S), S being the travel (largest joint step of each row, or
 // the tool's own where that is larger) and t the time since the state was last measured: the next
 // check starts from a new measurement, so neither runs longer than recheck + stop. Capsules near
-// the tool are bounded from the tool's side (prover.hpp, point 2).
+// the tool are bounded from the tool's side (prover.hpp, point 3).
 #include <algorithm>
 #include <cmath>
 

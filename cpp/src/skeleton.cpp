@@ -132,12 +132,19 @@ class Builder {
     if (joint.revolute) reach.turn += std::abs(joint.multiplier);
   }
   // Adds the lever of every joint from `from` up to (not including) `to`; returns the ball in `to`.
-  Ball climb(Ball ball, int from, int to, Levers& levers) const {
+  Ball climb(Ball ball, int from, int to, Levers& levers, LeverList* swing = nullptr) {
+    std::vector<Swing> met;
     for (int f = from; f != to; f = frame(f).parent) {
       const MovingFrame& joint = frame(f);
       add(levers[joint.coordinate], joint, ball);
+      met.push_back({f, static_cast<float>(lever(joint, ball) * (1 + 1e-6) + 1e-7)});
       ball = sweep(joint, ball, joint.low, joint.high);
       ball = moved(ball, [&](const Vec3& v) { return transform(joint.exact_origin, v); });
+    }
+    if (swing != nullptr) {
+      swing->first = static_cast<std::int32_t>(out_.swings.size());
+      out_.swings.insert(out_.swings.end(), met.rbegin(), met.rend());
+      swing->last = static_cast<std::int32_t>(out_.swings.size());
     }
     return ball;
   }
@@ -267,7 +274,7 @@ void Builder::capsules() {
     s.half_length = static_cast<float>(half * (1 + 1e-6));
     s.slack = rounding(s.frame, span(s.frame, std::max(norm(p0), norm(p1)) + c.radius));
     Levers levers;
-    const Ball ball = climb(around(p0, p1), s.frame, 0, levers);
+    const Ball ball = climb(around(p0, p1), s.frame, 0, levers, &s.swing);
     out_.reach =
         std::max(out_.reach, static_cast<float>(norm(ball.centre) + ball.radius + c.radius));
     s.against_world = model_.mobile || s.frame != 0;  // what cannot move cannot hit
@@ -291,10 +298,11 @@ void Builder::pairs() {
     const SkeletonCapsule& cb = out_.capsules[static_cast<std::size_t>(b)];
     const int meet = common(ca.frame, cb.frame);
     Levers levers;
-    for (const SkeletonCapsule* c : {&ca, &cb}) {
-      climb(segment(*c), c->frame, meet, levers);
-    }
-    out_.pairs.push_back({a, b, ca.radius + cb.radius, ca.slack + cb.slack, keep(levers)});
+    SkeletonPair pair{a, b, ca.radius + cb.radius, ca.slack + cb.slack, {}, {}, {}};
+    climb(segment(ca), ca.frame, meet, levers, &pair.swing_a);
+    climb(segment(cb), cb.frame, meet, levers, &pair.swing_b);
+    pair.motion = keep(levers);
+    out_.pairs.push_back(pair);
   }
 }
 

@@ -27,6 +27,16 @@ TEST(a_chunk_cut_short_anywhere_is_malformed) {
   }
 }
 
+TEST(a_chunk_may_end_with_padding_and_nothing_else) {
+  auto bytes = chunk(Mode::kJointPosition, {{1, 2, 3}, {4, 5, 6}}, 0.1);
+  for (int more = 0; more < 12; ++more) {
+    ChunkView view;
+    int slot = 0;
+    CHECK((parse_chunk(bytes, view, slot) == Parse::kOk) == (more < 4));
+    bytes.push_back(std::byte{0});
+  }
+}
+
 TEST(no_corruption_reads_outside_the_bytes) {
   Random r(9);
   for (int round = 0; round < 20000; ++round) {

@@ -220,7 +220,8 @@ TEST(voxel_test_agrees_with_brute_force_over_all_cells) {
       };
       const lanes::VoxelAnswer answer =
           lanes::voxel_test(field, f(p), f(d), static_cast<float>(norm(d) / 2 * 1.000001),
-                            static_cast<float>(need), static_cast<float>(need), work, 1 << 30);
+                            static_cast<float>(need), static_cast<float>(need), work, 1 << 30,
+                            [](float, float) { return lanes::PlainDistance{}; });
       if (answer.state == lanes::VoxelAnswer::kClear) {
         CHECK_LE(need, truth + 1e-4);
         ++clear;

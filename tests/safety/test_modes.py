@@ -22,7 +22,7 @@ def tool_pose(q: np.ndarray) -> np.ndarray:
     return hand @ matrix(robot.end_effectors[0].tcp.xyz, (0, 0, 0))
 
 
-WALL_X = float(tool_pose(HOME_Q)[0, 3]) + 0.25  # in front of the tool
+WALL_X = float(tool_pose(HOME_Q)[0, 3]) + 0.2  # in front of the tool
 WALL = Box("wall", (WALL_X + 0.05, 0.0, 0.5), (0.05, 1.0, 0.8))
 
 
@@ -157,7 +157,7 @@ def test_base_joints_driven_as_joints_are_checked_like_the_base() -> None:
     slot = {"joint_names": ["base_x", "base_y", "base_yaw"]}
     rows = np.tile([0.3, 0.0, 0.0], (3, 1))
     assert kernel.validate(chunk(M.JOINT_VELOCITY, rows, **slot), NOW).accepted
-    verdict = kernel.validate(chunk(M.JOINT_VELOCITY, np.tile(rows, (14, 1)), **slot), NOW)
+    verdict = kernel.validate(chunk(M.JOINT_VELOCITY, np.tile(rows, (20, 1)), **slot), NOW)
     assert verdict.status == "world_collision"
     kernel.reset()
     torque = kernel.validate(chunk(M.JOINT_TORQUE, rows, **slot), NOW)

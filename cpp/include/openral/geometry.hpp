@@ -19,9 +19,15 @@ OPENRAL_INLINE M apart(const V3& between, const V3& da, const V3& db, V need) {
   return nn - half * (vabs(dot(between, da)) + vabs(dot(between, db))) >= need * vsqrt(nn);
 }
 
-// Lower bound of the distance between two segments; NaN where they cross.
-OPENRAL_INLINE V segment_segment(const Segment& a, const Segment& b) {
-  const V tiny = splat(static_cast<S>(1e-12));
+// A unit direction, and how far beyond the other body the two ends of a segment are along it.
+// The smaller of the two bounds the distance from below; NaN where the bodies touch.
+struct Apart {
+  V3 n;
+  V start, end;
+};
+
+OPENRAL_INLINE Apart between(const Segment& a, const Segment& b) {
+  const V tiny = splat(static_cast<S>(1e-12)), nothing = splat(static_cast<S>(1e-30));
   const V zero = splat(0), one = splat(1);
   const V3 r = a.p - b.p;
   const V aa = vmax(dot(a.d, a.d), tiny), bb = vmax(dot(b.d, b.d), tiny);
@@ -31,10 +37,15 @@ OPENRAL_INLINE V segment_segment(const Segment& a, const Segment& b) {
   const V t = clamp((ab * s + br) / bb, zero, one);
   s = clamp((ab * t - ar) / aa, zero, one);
   const V3 n = r + s * a.d - t * b.d;
-  const V nr = dot(n, r);
-  const V low = vmin(nr, nr + dot(n, a.d));
-  const V high = vmax(zero, dot(n, b.d));
-  return (low - high) / vsqrt(dot(n, n));
+  const V inverse = one / vsqrt(dot(n, n) - nothing);  // NaN where there is no direction
+  const V start = dot(n, r) - vmax(zero, dot(n, b.d));
+  return {inverse * n, start * inverse, (start + dot(n, a.d)) * inverse};
+}
+
+// Lower bound of the distance between two segments; NaN where they cross.
+OPENRAL_INLINE V segment_segment(const Segment& a, const Segment& b) {
+  const Apart apart = between(a, b);
+  return vmin(apart.start, apart.end);
 }
 
 // The same for a segment and the box |x_i| ≤ h_i: one of the box's own axes separates them.
@@ -45,11 +56,11 @@ OPENRAL_INLINE M apart_box(const Segment& g, const V3& h, V need) {
          need;
 }
 
-// Lower bound of the distance between a segment and the box |x_i| ≤ h_i; NaN where they touch.
-// The squared distance along the segment is convex with a piecewise linear slope, so the slope
-// at the six slab crossings brackets the minimum and one secant step finds it.
-OPENRAL_INLINE V segment_box(const Segment& g, const V3& h) {
-  const V zero = splat(0), one = splat(1);
+// The same for a segment and the box |x_i| ≤ h_i. The squared distance along the segment is convex
+// with a piecewise linear slope, so the slope at the six slab crossings brackets the minimum and
+// one secant step finds it.
+OPENRAL_INLINE Apart beside(const Segment& g, const V3& h) {
+  const V zero = splat(0), one = splat(1), nothing = splat(static_cast<S>(1e-30));
   const auto outside = [&](V t) -> V3 {
     const V3 x = g.p + t * g.d;
     return {x.x - clamp(x.x, -h.x, h.x), x.y - clamp(x.y, -h.y, h.y), x.z - clamp(x.z, -h.z, h.z)};
@@ -74,10 +85,16 @@ OPENRAL_INLINE V segment_box(const Segment& g, const V3& h) {
   const V mid = t_low - (t_high - t_low) * g_low / (g_high - g_low);
   const V t = select(g_low >= zero, t_low, select(g_high <= zero, t_high, clamp(mid, zero, one)));
   const V3 n = outside(t);
-  const V np = dot(n, g.p);
-  const V low = vmin(np, np + dot(n, g.d));
   const V reach = vabs(n.x) * h.x + vabs(n.y) * h.y + vabs(n.z) * h.z;
-  return (low - reach) / vsqrt(dot(n, n));
+  const V inverse = one / vsqrt(dot(n, n) - nothing);  // NaN where there is no direction
+  const V start = dot(n, g.p) - reach;
+  return {inverse * n, start * inverse, (start + dot(n, g.d)) * inverse};
+}
+
+// Lower bound of the distance between a segment and that box; NaN where they touch.
+OPENRAL_INLINE V segment_box(const Segment& g, const V3& h) {
+  const Apart apart = beside(g, h);
+  return vmin(apart.start, apart.end);
 }
 
 }  // namespace openral::OPENRAL_LANES

@@ -87,6 +87,14 @@ OPENRAL_INLINE V vabs(V a) { return a < 0 ? -a : a; }
 #endif
 #endif
 
+OPENRAL_INLINE S at(V v, [[maybe_unused]] int lane) {
+#ifdef OPENRAL_LANE_DOUBLE
+  return v;
+#else
+  return v[lane];
+#endif
+}
+
 // The largest of the lanes.
 OPENRAL_INLINE S largest(V v) {
 #ifdef OPENRAL_LANE_DOUBLE

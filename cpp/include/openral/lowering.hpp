@@ -32,7 +32,7 @@ class Lowering {
              Verdict& out) noexcept;
 
   Path path() const {
-    return {points_.data(), widths_.data(), spans_.data(), holds_.data(), span_count_};
+    return {points_.data(), widths_.data(), spans_.data(), holds_.data(), span_count_, base_seen_};
   }
   const double* final_point(const ChunkView& chunk) const { return point(chunk.rows); }
   double valid_seconds() const { return valid_; }
@@ -96,7 +96,7 @@ class Lowering {
   int span_count_ = 0, point_count_ = 0, hold_count_ = 0;
   std::array<Slot, kMaxSlots> slots_{};
   std::array<bool, kMaxCoordinates> owned_{}, resolved_{};  // by a slot; by inverse kinematics
-  bool moves_ = false, torque_ = false, base_owned_ = false;
+  bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true;
   std::array<double, kMaxRows + 2> elapsed_{};  // of cartesian slots, by row
   double valid_ = 0, speed_ = 1;
   Measured start_;

@@ -13,21 +13,28 @@
 //    whatever order or speed the joints take. For a pair of links only joints between them change
 //    their distance. A box proven whole therefore covers every joint path inside it,
 //    unsynchronised joints too; a piece of a bisected span covers the tube of `width` around it.
-// 2. Held at the tool. Where a mode fixes the tool's path (cartesian modes), write a point as
+// 2. Along one direction. Where I_c is too much, take the direction n that separates a capsule's
+//    end p from an obstacle at m, and g_j = ∂(n·p)/∂q_j there. By Taylor's theorem n·p changes over
+//    the piece by at most |Σ_j g_j·Δq_j/2| + Σ_j |g_j|·width_j + B: the nominal motion counts with
+//    its sign, widths do not, and B = Σ_k L_k·h_k·(h_k/2 + Σ_{j before k} h_j) bounds half of the
+//    second derivative, because turning j and k moves p with at most the lever of the outer one.
+//    A segment's points lie between its ends, so the smaller of the two ends' bounds holds. For a
+//    pair of links the same holds in the frame of the link that both hang on.
+// 3. Held at the tool. Where a mode fixes the tool's path (cartesian modes), write a point as
 //    X(q)·g(q): tool pose times place relative to the tool. It strays by at most the tool's own
 //    error (δx + δθ·distance) plus Σ L'_cj·h_j over the joints between capsule and tool. Both this
 //    and I_c are bounds, so the smaller one is used.
-// 3. Lower bounds. Distances at m come from separating directions, valid for any direction
+// 4. Lower bounds. Distances at m come from separating directions, valid for any direction
 //    (geometry.hpp), or from the voxel field (voxels.hpp) minus the half length of the piece of
 //    capsule around the point looked up. Outside the grid the field is read at the nearest point
 //    c of the grid: for x in the grid |p−x| ≥ |c−x| because the grid is convex.
-// 4. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
+// 5. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
 //    what the conversion to float lost. Placing a capsule costs at most SkeletonCapsule::slack;
 //    obstacle and grid coordinates carry their own (Obstacle::radius, VoxelField::slack). The
 //    distance formulas err by a few units of the same magnitudes, inside the factor 64 used
 //    there. Levers and radii are rounded up. Every test has the form `bound ≥ need`, so NaN and
 //    overflow are never proof.
-// 5. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
+// 6. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
 //    by more than its nominal motion can explain is a hit; pieces that stay undecided at the
 //    shortest length, and everything past the work budget, are refusals.
 #pragma once
@@ -60,6 +67,7 @@ struct Path {
   const Span* spans = nullptr;
   const Hold* holds = nullptr;
   int count = 0;
+  bool base_seen = true;  // the base has not moved since the obstacles were seen
 };
 
 enum class Finding : std::uint8_t {

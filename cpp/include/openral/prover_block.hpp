@@ -3,22 +3,10 @@
 
 #include "openral/posing.hpp"
 #include "openral/prover.hpp"
+#include "openral/prover_parts.hpp"
 #include "openral/voxel_test.hpp"
 
 namespace openral::OPENRAL_LANES {
-
-// A piece of a span: from fraction `start` on, `length` of it.
-struct Piece {
-  std::int32_t span;
-  float start, length;
-};
-
-struct Culprit {
-  Finding finding = Finding::kNothing;
-  int capsule = -1, other = -1;
-  int cell[3] = {0, 0, 0};
-  S distance = 0, limit = 0;
-};
 
 class Block {
  public:
@@ -63,6 +51,11 @@ class Block {
   void self();
   void world();
   void obstacle(int c, int o, V need, V reach);
+  Approach approach(const V3& n, const Segment& g, const LeverList& swing,
+                    const LeverList* motion) const;
+  Closing closing(const Apart& apart, const Segment& g, int c) const;
+  Closing closing(const SkeletonPair& pair) const;
+  void columns(int c, int lane, Columns& out) const;
   void voxels();
   void tools();
 
@@ -115,9 +108,11 @@ class Block {
   // Half-widths of each lane's box: `half` in full, `wide` without the nominal motion.
   alignas(32) S half_[kMaxCoordinates][kLanes];
   alignas(32) S wide_[kMaxCoordinates][kLanes];
+  alignas(32) S move_[kMaxCoordinates][kLanes];  // half of the nominal motion, signed
   alignas(32) S rate_[kMaxCoordinates][kLanes];  // nominal speed of each coordinate
   V full_[kMaxCapsules], least_[kMaxCapsules];   // inflation by capsule
   Posed posed_;
+  Columns columns_;
 };
 
 inline void Block::fill(const Piece* pieces, int count) {
@@ -144,6 +139,7 @@ inline void Block::fill(const Piece* pieces, int count) {
       const double from = points[a[lane]], delta = points[b[lane]] - from, wide = widths[w[lane]];
       middle[j][lane] = from + delta * at[lane];
       rate_[j][lane] = static_cast<S>(delta * rate[lane]);
+      move_[j][lane] = static_cast<S>(delta * part[lane]);
       wide_[j][lane] = static_cast<S>(wide * (1 + 1e-6));
       // 4e-7 covers the rounding of a middle in ±π to float; sliding joints stay below ±6 m.
       half_[j][lane] = static_cast<S>((std::fabs(delta) * part[lane] + wide) * (1 + 1e-6) + 4e-7);
@@ -164,7 +160,7 @@ inline void Block::fill(const Piece* pieces, int count) {
   if (!planar_) {
     for (std::size_t j = s_.dof; j < n; ++j)
       for (int lane = 0; lane < kLanes; ++lane)
-        half_[j][lane] = wide_[j][lane] = rate_[j][lane] = 0;
+        half_[j][lane] = wide_[j][lane] = move_[j][lane] = rate_[j][lane] = 0;
     return;
   }
   for (std::size_t i = 0; i < 3; ++i)
@@ -188,7 +184,7 @@ inline void Block::inflate(const Piece* pieces, int count) {
   }
 }
 
-// Point 2 of the argument: the capsules as seen from a tool whose path is prescribed.
+// Point 3 of the argument: the capsules as seen from a tool whose path is prescribed.
 inline void Block::hold(const Hold& held, int lane) {
   const Lever* lever = s_.levers.data();
   const SkeletonTool& tool = s_.tools.data()[held.tool];
@@ -235,7 +231,7 @@ inline void Block::self() {
     V spread = sum(lever, pair.motion, half_);
     // Two links move apart no faster than each of them moves.
     if (tools_) spread = vmin(spread, full_[pair.a] + full_[pair.b]);
-    const V need = fixed + spread;
+    V need = fixed + spread;
     const V3 gap = posed_.middle[pair.a] - posed_.middle[pair.b];
     const V reach =
         need + (s_.capsules.data()[pair.a].half_length + s_.capsules.data()[pair.b].half_length);
@@ -246,6 +242,9 @@ inline void Block::self() {
     if ((active_ & ~bits(bound >= need)) == 0) continue;
     V rest = sum(lever, pair.motion, wide_);
     if (tools_) rest = vmin(rest, least_[pair.a] + least_[pair.b]);
+    const Closing by = closing(pair);
+    need = vmin(fixed + by.full, need);
+    rest = vmin(by.least, rest);
     judge(*this, bound, need, fixed + rest, Finding::kSelf, pair.a, pair.b, pair.radii,
           static_cast<S>(q_.pair_margin[i]));
   }
@@ -294,8 +293,8 @@ inline void Block::obstacle(int c, int o, V need, V reach) {
   const V far = reach + other.bound;
   if ((active_ & ~bits(dot(gap, gap) > far * far)) == 0) return;
   const Segment& segment = posed_.segment[c];
-  const V all = need + other.radius;
-  V bound;
+  V all = need + other.radius;
+  Apart apart_by;
   if (other.box) {
     const V3 p = segment.p - splat3(other.p.data());
     const V3 d = segment.d;
@@ -306,15 +305,22 @@ inline void Block::obstacle(int c, int o, V need, V reach) {
                          r[2] * d.x + r[5] * d.y + r[8] * d.z}};
     const V3 size = splat3(other.d.data());
     if ((active_ & ~bits(apart_box(local, size, all))) == 0) return;
-    bound = segment_box(local, size);
+    apart_by = beside(local, size);
+    const V3 n = apart_by.n;  // back from the box's axes
+    apart_by.n = {r[0] * n.x + r[1] * n.y + r[2] * n.z, r[3] * n.x + r[4] * n.y + r[5] * n.z,
+                  r[6] * n.x + r[7] * n.y + r[8] * n.z};
   } else {
     const V3 d = splat3(other.d.data());
     if ((active_ & ~bits(apart(gap, segment.d, d, all))) == 0) return;
-    bound = segment_segment(segment, {splat3(other.p.data()), d});
+    apart_by = between(segment, {splat3(other.p.data()), d});
   }
+  const V bound = vmin(apart_by.start, apart_by.end);
   if ((active_ & ~bits(bound >= all)) == 0) return;
   const S margin = static_cast<S>(q_.capsule_margin[c]);
-  const V rest = capsule.radius + capsule.slack + margin + other.radius + least(*this, c);
+  const S fixed = capsule.radius + capsule.slack + margin + static_cast<S>(other.radius);
+  const Closing by = closing(apart_by, segment, c);
+  all = vmin(fixed + by.full, all);
+  const V rest = fixed + vmin(by.least, least(*this, c));
   judge(*this, bound, all, rest, Finding::kWorld, c, o, capsule.radius + other.radius, margin);
 }
 

@@ -2,6 +2,7 @@
 // whatever should do, and their parts fill the next blocks.
 #pragma once
 
+#include "openral/prover_swing.hpp"
 #include "openral/prover_tools.hpp"
 #include "openral/prover_voxels.hpp"
 

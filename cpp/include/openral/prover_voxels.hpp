@@ -1,9 +1,110 @@
 // Eight configurations against the voxels: one look-up a capsule, closer tests where it fails.
 #pragma once
 
-#include "openral/prover_block.hpp"
+#include "openral/prover_swing.hpp"
 
 namespace openral::OPENRAL_LANES {
+
+// One configuration's capsule against eight cells at a time: a cell's distance, made comparable
+// with the need of an undirected motion by what the direction saves (prover.hpp, point 2).
+struct DirectedDistance {
+  static constexpr int kWork = 8;
+  const Columns* columns;
+  S from, to;     // part of the capsule
+  S full, least;  // the undirected motion
+  S need, rest;   // radii and margin included
+
+  V operator()(const Segment& local, const V3& h) const {
+    const Apart apart = beside(local, h);
+    const V zero = splat(0);
+    V nominal[2] = {zero, zero}, wide[2] = {splat(columns->wide), splat(columns->wide)};
+    for (int k = 0; k < columns->count; ++k) {
+      const Columns::Joint& j = columns->joint[k];
+      const V start = apart.n.x * j.start[0] + apart.n.y * j.start[1] + apart.n.z * j.start[2];
+      const V way = apart.n.x * j.way[0] + apart.n.y * j.way[1] + apart.n.z * j.way[2];
+      const V rate[2] = {start + from * way, start + to * way};
+      for (int e = 0; e < 2; ++e) {
+        nominal[e] += rate[e] * j.move;
+        wide[e] += vabs(rate[e]) * j.wide;
+      }
+    }
+    const V far = vmin(apart.start, apart.end);
+    const V closest =
+        vmin(apart.start - vabs(nominal[0]) - wide[0], apart.end - vabs(nominal[1]) - wide[1]) -
+        columns->bend;
+    const V nearest = vmin(apart.start - wide[0], apart.end - wide[1]) - columns->bend_wide;
+    const V moving = vmax(far, far - padded(far - closest) + full);
+    const V resting = vmax(far, far - padded(far - nearest) + least);
+    const V undecided = select(resting >= rest, vmax(moving, splat(rest)), resting);
+    return select(moving >= need, moving, undecided);
+  }
+};
+
+inline void Block::columns(int c, int lane, Columns& out) const {
+  const SkeletonCapsule& capsule = s_.capsules.data()[c];
+  const Segment& g = posed_.segment[c];
+  const S p[3] = {at(g.p.x, lane), at(g.p.y, lane), at(g.p.z, lane)};
+  const S d[3] = {at(g.d.x, lane), at(g.d.y, lane), at(g.d.z, lane)};
+  out.count = 0;
+  out.wide = out.bend = out.bend_wide = 0;
+  S turned = 0, turned_wide = 0;
+  const auto curve = [&](bool revolute, S half, S wide, S length) {
+    out.bend += length * half * (revolute ? half / 2 + turned : turned);
+    out.bend_wide += length * wide * (revolute ? wide / 2 + turned_wide : turned_wide);
+    turned += revolute ? half : 0;
+    turned_wide += revolute ? wide : 0;
+  };
+  const auto turning = [&](Columns::Joint& j, const S* axis, const V3& origin) {
+    const S o[3] = {p[0] - at(origin.x, lane), p[1] - at(origin.y, lane),
+                    p[2] - at(origin.z, lane)};
+    for (int i = 0; i < 3; ++i) {
+      const int a = (i + 1) % 3, b = (i + 2) % 3;
+      j.start[i] = axis[a] * o[b] - axis[b] * o[a];
+      j.way[i] = axis[a] * d[b] - axis[b] * d[a];
+    }
+  };
+  if (planar_) {
+    const int dof = static_cast<int>(s_.dof);
+    const S up[3] = {0, 0, 1};
+    for (int i = 0; i < 3; ++i) {
+      Columns::Joint& j = out.joint[out.count++];
+      j = {};
+      if (i == 2)
+        turning(j, up, posed_.origin[0]);
+      else
+        j.start[i] = 1;
+      j.move = move_[dof + i][lane];
+      if (q_.path.base_seen) j.wide = wide_[dof + i][lane];
+    }
+    for (int k = capsule.motion.first; k < capsule.motion.last; ++k) {
+      const Lever& l = s_.levers.data()[k];
+      if (l.coordinate < dof) continue;
+      if (!q_.path.base_seen) out.wide += static_cast<S>(l.length) * wide_[l.coordinate][lane];
+      curve(l.turn > 0, half_[l.coordinate][lane], wide_[l.coordinate][lane],
+            static_cast<S>(l.length));
+    }
+  }
+  for (int k = capsule.swing.first; k < capsule.swing.last; ++k) {
+    const Swing& swing = s_.swings.data()[k];
+    const MovingFrame& f = s_.frames.data()[swing.frame];
+    const Rotation& r = posed_.rotation[f.parent];
+    S axis[3];
+    for (int i = 0; i < 3; ++i)
+      axis[i] = at(r.m[3 * i], lane) * static_cast<S>(f.axis[0]) +
+                at(r.m[3 * i + 1], lane) * static_cast<S>(f.axis[1]) +
+                at(r.m[3 * i + 2], lane) * static_cast<S>(f.axis[2]);
+    Columns::Joint& j = out.joint[out.count++];
+    j = {};
+    if (f.revolute)
+      turning(j, axis, posed_.origin[swing.frame]);
+    else
+      for (int i = 0; i < 3; ++i) j.start[i] = axis[i];
+    const auto times = static_cast<S>(f.multiplier), size = times < 0 ? -times : times;
+    j.move = times * move_[f.coordinate][lane];
+    j.wide = size * wide_[f.coordinate][lane];
+    curve(f.revolute, size * half_[f.coordinate][lane], j.wide, static_cast<S>(swing.length));
+  }
+}
 
 inline void Block::voxels() {
   const VoxelField& field = *q_.voxels;
@@ -46,9 +147,16 @@ inline void Block::voxels() {
       const unsigned bit = 1U << lane;
       if ((unproven & bit) != 0 && full[lane] > rest[lane] + static_cast<S>(1e-3)) continue;
       work += 2;
+      bool ready = false;
+      const auto measures = [&](S from, S to) -> DirectedDistance {
+        if (!ready) columns(c, lane, columns_);
+        ready = true;
+        return {&columns_,          from,       to,        full[lane] - fixed,
+                rest[lane] - fixed, full[lane], rest[lane]};
+      };
       const VoxelAnswer answer = voxel_test(
           field, {{p[0][lane], p[1][lane], p[2][lane]}}, {{p[3][lane], p[4][lane], p[5][lane]}},
-          capsule.half_length, full[lane], rest[lane], work, limit);
+          capsule.half_length, full[lane], rest[lane], work, limit, measures);
       if (answer.state == VoxelAnswer::kClear) continue;
       culprit[lane] = {Finding::kVoxel,
                        c,

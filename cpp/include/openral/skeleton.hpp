@@ -35,6 +35,12 @@ struct LeverList {
   std::int32_t first = 0, last = 0;  // range in Skeleton::levers
 };
 
+// One joint on the way from the base (or a common link) to a capsule, and its lever.
+struct Swing {
+  std::int32_t frame;
+  float length;  // m per unit of the joint itself
+};
+
 struct SkeletonCapsule {
   int frame = 0, link = 0;
   std::array<float, 3> p0{}, p1{};
@@ -42,12 +48,14 @@ struct SkeletonCapsule {
   float slack = 0;  // covers every rounding error in placing it, m
   bool against_world = true;
   LeverList motion;  // in the world, the planar base included
+  LeverList swing;   // range in Skeleton::swings, the joint nearest to the base first
 };
 
 struct SkeletonPair {
   int a = 0, b = 0;
   float radii = 0, slack = 0;
-  LeverList motion;  // joints between the two links only
+  LeverList motion;            // joints between the two links only
+  LeverList swing_a, swing_b;  // from the link that both hang on
 };
 
 struct SkeletonTool {
@@ -73,6 +81,7 @@ struct Skeleton {
   std::vector<SkeletonPair> pairs;
   std::vector<SkeletonTool> tools;
   std::vector<Lever> levers;
+  std::vector<Swing> swings;
   float reach = 0;  // no capsule point is farther from the base's origin
 };
 

@@ -22,10 +22,17 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
   return at >= static_cast<S>(size) ? size - 1 : static_cast<int>(at);
 }
 
+// What a cell's distance counts for when nothing moves.
+struct PlainDistance {
+  static constexpr int kWork = 4;
+  V operator()(const Segment& local, const V3& h) const { return segment_box(local, h); }
+};
+
 // Smallest certified distance from the segment to occupied cells within `need` of it; stops early
 // below `enough`. Counts its work, and gives up (with an answer of no meaning) past `limit`.
-[[maybe_unused]] static S nearest_cell(const VoxelField& field, const Point& p, const Point& d,
-                                       S half, S need, S enough, int* cell, int& work, int limit) {
+template <class Measure>
+static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S half, S need,
+                      S enough, int* cell, int& work, int limit, const Measure& measure) {
   const S res = field.resolution();
   const S inverse = 1 / res;
   const S pad = need + field.slack();
@@ -63,7 +70,7 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
     const Segment local{V3{splat(p.x[0]), splat(p.x[1]), splat(p.x[2])} - centre,
                         V3{splat(d.x[0]), splat(d.x[1]), splat(d.x[2])}};
     alignas(32) S bound[kLanes];
-    store(bound, segment_box(local, {h, h, h}));
+    store(bound, measure(local, {h, h, h}));
     for (int k = 0; k < filled; ++k) {
       const S value = bound[k] >= 0 ? bound[k] : 0;  // touching boxes give NaN
       if (value < best) {
@@ -72,7 +79,7 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
       }
     }
     filled = 0;
-    work += 4;
+    work += Measure::kWork;
   };
   for (int i = low[0]; i <= high[0] && work <= limit; ++i) {
     work += 1 + (high[1] - low[1]) / 8;
@@ -107,14 +114,16 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
 }
 
 // Is the segment at least `need` from every occupied cell? `least` is what no finer motion could
-// lower: below it, it is a hit; in between, undecided.
-[[maybe_unused]] static VoxelAnswer voxel_test(const VoxelField& field, const Point& p,
-                                               const Point& d, S half_length, S need, S least,
-                                               int& work, int limit) {
-  struct Piece {
+// lower: below it, it is a hit; in between, undecided. `measures(from, to)` gives the measure for
+// a part of the segment.
+template <class Measures>
+static VoxelAnswer voxel_test(const VoxelField& field, const Point& p, const Point& d,
+                              S half_length, S need, S least, int& work, int limit,
+                              const Measures& measures) {
+  struct Part {
     S start, length;
   };
-  Piece stack[32];
+  Part stack[32];
   int count = 1;
   stack[0] = {0, 1};
   S low = 2, high = -1;  // the part that the field does not settle
@@ -124,7 +133,7 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
   VoxelAnswer answer;
   answer.distance = need;
   while (count > 0) {
-    const Piece piece = stack[--count];
+    const Part piece = stack[--count];
     Point q, e;
     int at[3];
     bool inside = true;
@@ -141,7 +150,8 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
     const S bound = field.distance(field.index(at[0], at[1], at[2]));
     if (bound - half >= need) continue;
     // A point of a cell is at most the cell's diagonal farther away than the cell itself.
-    if (inside && bound + static_cast<S>(1.7321) * res < need && need > least + res) {
+    // Far below what is needed, no direction helps: cut the motion first.
+    if (inside && bound + static_cast<S>(1.7321) * res < (need + least) / 2 && need > least + res) {
       answer.state = VoxelAnswer::kUnproven;
       answer.distance = bound;
       for (int i = 0; i < 3; ++i) answer.cell[i] = at[i];
@@ -162,8 +172,8 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
     q.x[i] = p.x[i] + d.x[i] * low;
     e.x[i] = d.x[i] * (high - low);
   }
-  answer.distance =
-      nearest_cell(field, q, e, half_length * (high - low), need, least, answer.cell, work, limit);
+  answer.distance = nearest_cell(field, q, e, half_length * (high - low), need, least, answer.cell,
+                                 work, limit, measures(low, high));
   if (work > limit || (answer.distance < need && answer.distance >= least))
     answer.state = VoxelAnswer::kUnproven;
   else if (!(answer.distance >= need))

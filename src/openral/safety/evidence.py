@@ -15,6 +15,7 @@ from openral.ros import types
 from openral.safety.joint_readings import JointReadings
 from openral.safety.obstacles import Box, Obstacle, Sphere, VoxelGrid
 
+_NEVER_S = 1e6
 _MODES = {mode.byte: mode.value for mode in ControlMode}
 
 
@@ -28,13 +29,14 @@ class Evidence:
         self.base: tuple[tuple[float, float, float], int] | None = None
 
     def of(self, payload: bytes, now_ns: int, recovering: bool) -> str:
-        """The case of a candidate; one that is not even a chunk is given as it came."""
+        """The case of a candidate; one that cannot be written as a case is given as it came."""
         try:
             chunk = _chunk(types.decode("openral_msgs/msg/ActionChunk", payload))
-        except (CorruptMessage, ValueError):
+        except (CorruptMessage, ValueError, KeyError):
             return json.dumps({"candidate_cdr": base64.b64encode(payload[:4096]).decode()})
         case: dict[str, Any] = {"state": self._state(), "chunk": chunk, "recovering": recovering}
-        ages = {"state": _age(now_ns, self.readings.stamp_ns)}
+        known = self.readings.complete
+        ages = {"state": _age(now_ns, self.readings.stamp_ns) if known else _NEVER_S}
         if self.world is not None:
             case["world"] = [_obstacle(o) for o in self.world[0]]
             ages["world"] = _age(now_ns, self.world[1])
@@ -49,13 +51,18 @@ class Evidence:
     def _state(self) -> dict[str, dict[str, float]]:
         pairs = zip(self.readings.q, self.readings.qd, strict=True)
         return {
-            name: {"position": _number(q), "velocity": _number(qd)}
+            name: {"position": _known(q), "velocity": _known(qd)}
             for name, (q, qd) in zip(self.readings.names, pairs, strict=True)
         }
 
 
 def _age(now_ns: int, stamp_ns: int) -> float:
     return max(0.0, (now_ns - stamp_ns) / 1e9)
+
+
+def _known(value: Any) -> float:
+    """What was never measured is written as 0, and the state as very old."""
+    return float(value) if math.isfinite(value) else 0.0
 
 
 def _number(value: Any) -> Any:
@@ -73,7 +80,7 @@ def _chunk(chunk: Any) -> dict[str, Any]:
 
 def _slot(slot: Any, rows: int) -> dict[str, Any]:
     return {
-        "mode": _MODES.get(slot.control_mode, str(slot.control_mode)),
+        "mode": _MODES[slot.control_mode],
         "name": slot.name,
         "frame_id": slot.frame_id,
         "joint_names": list(slot.joint_names),
