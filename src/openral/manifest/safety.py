@@ -62,7 +62,7 @@ class SafetyEnvelope(Model):
     """Oldest voxel map that a decision may rest on."""
     rate_jitter: NonNegative = 0.05
     """Relative error of the rate at which rows are executed: widens the path of velocity chunks."""
-    ik_slack: NonNegative = 0.25
+    ik_slack: NonNegative = 0.5
     """How far joints may stray from our inverse kinematics in cartesian modes, per travel."""
     recovery_speed: Positive = 0.1
     """Share of the speed limits that is allowed while backing out of the margin."""
