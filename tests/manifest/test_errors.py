@@ -102,6 +102,12 @@ def test_the_users_own_robots_are_found(tmp_path: Path, monkeypatch: pytest.Monk
     assert load_robot("two_link").id == "two_link"
 
 
+def test_a_changed_copy_forgets_what_was_computed_before() -> None:
+    robot = load_robot("ur5e")
+    assert len(robot.driven) == 6
+    assert len(robot.model_copy(update={"joints": robot.joints[:3]}).driven) == 3
+
+
 def test_there_are_eleven_robots() -> None:
     arms = ["franka_panda", "rizon4", "so100_follower", "so101_follower", "ur10e", "ur5e"]
     others = ["aloha_bimanual", "g1", "h1", "openarm", "panda_mobile"]

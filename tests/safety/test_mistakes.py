@@ -151,7 +151,7 @@ def test_09_a_mobile_robot_is_checked_in_its_own_frame() -> None:
     kernel.set_state(away, stamp_ns=NOW)
     kernel.set_base((7.0, -3.0, 2.0), NOW)
     cells = np.zeros((40, 40, 40), bool)
-    cells[26:28, :, 14:] = True  # a wall 0.65 m in front of the base, in its frame
+    cells[24:26, :, 14:] = True  # a wall 0.6 m in front of the base, in its frame
     kernel.set_voxels(VoxelGrid(cells, (0.0, -0.5, 0.0), 0.025), NOW)
     ahead = chunk(M.BODY_TWIST, np.tile([0.3, 0.0, 0.0], (20, 1)))
     assert kernel.validate(ahead, NOW).status == "voxel_collision"
