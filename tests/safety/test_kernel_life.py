@@ -52,4 +52,5 @@ def test_deactivated_it_is_idle_again(graph: Graph) -> None:
     node.status.enter(Mode.ARMED, 0, "test", "test", "")
     for transition in ("deactivate", "activate", "deactivate", "cleanup", "configure"):
         assert node.in_executor(lambda t=transition: node.trigger(t)).result(20) is Outcome.SUCCESS
-        assert node.status.mode is Mode.IDLE and node.kernel.gate is Gate.STOPPED
+        assert node.status.mode is Mode.IDLE
+        assert transition == "cleanup" or node.kernel.gate is Gate.STOPPED

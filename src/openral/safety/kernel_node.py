@@ -112,6 +112,8 @@ class SafetyKernelNode(LifecycleNode):
         """Gives everything back."""
         _run_all(self._undo_active)
         _run_all(self._undo)
+        for made in ("kernel", "inputs", "judge"):
+            self.__dict__.pop(made, None)
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
