@@ -13,22 +13,22 @@ from openral.errors import OpenralError, choices
 
 # name -> (module with `app`, one line of help)
 COMMANDS = {
+    "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
+    "scene": ("openral.cli.scene", "List, show and draw scenes."),
+    "sim": ("openral.cli.sim", "Run skills in simulated scenes."),
+    "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
     "status": ("openral.cli.status", "Show what the safety kernel is doing."),
     "estop": ("openral.cli.estop", "Stop the robot now."),
     "reset": ("openral.cli.reset", "Arm the robot, after start or after a stop."),
     "recover": ("openral.cli.recover", "Let slow motion out of the margin pass, after a stop."),
-    "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
-    "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
-    "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
     "node": ("openral.cli.node", "Nodes of the running graph."),
     "topic": ("openral.cli.topic", "List, echo, measure and publish topics."),
     "service": ("openral.cli.service", "List and call services."),
     "param": ("openral.cli.param", "Read and change parameters of nodes."),
     "lifecycle": ("openral.cli.lifecycle", "Read and change the state of managed nodes."),
     "record": ("openral.cli.record", "Record topics to MCAP in rosbag2's layout."),
-    "scene": ("openral.cli.scene", "List, show and draw scenes."),
+    "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
     "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
-    "sim": ("openral.cli.sim", "Run skills in simulated scenes."),
 }
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
