@@ -1,0 +1,45 @@
+"""Which topics a robot's graph carries at which rate: what the supervisor counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from openral.manifest import RobotDescription
+from openral.manifest.sensor import DepthCamera
+from openral.ros.qos import SENSOR, STATE
+from openral.safety import topics
+
+JOINT_STATE_HZ = 50.0
+_IMAGE = "sensor_msgs/msg/Image"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One topic with the rate it should have, in messages per second of the graph's clock."""
+
+    topic: str
+    type_name: str
+    hz: float
+    qos: Any = SENSOR
+    is_picture: bool = False
+
+
+def streams_of(robot: RobotDescription, joint_state_hz: float = JOINT_STATE_HZ) -> list[Stream]:
+    """What the manifest promises."""
+    found = [Stream(topics.JOINT_STATES, "sensor_msgs/msg/JointState", joint_state_hz)]
+    if robot.base_joints:
+        found.append(Stream(topics.ODOM, "nav_msgs/msg/Odometry", joint_state_hz, STATE))
+    for camera in robot.cameras:
+        base = f"/openral/cameras/{camera.name}"
+        if isinstance(camera, DepthCamera):
+            cloud = "sensor_msgs/msg/PointCloud2"
+            found.append(Stream(f"{base}/depth", _IMAGE, camera.rate_hz, is_picture=True))
+            found.append(Stream(f"{base}/points", cloud, camera.rate_hz))
+        else:
+            found.append(Stream(f"{base}/image", _IMAGE, camera.rate_hz, is_picture=True))
+    for lidar in robot.lidars:
+        alone = len(robot.lidars) == 1
+        topic = "/scan" if alone else f"/openral/lidars/{lidar.name}/scan"
+        found.append(Stream(topic, "sensor_msgs/msg/LaserScan", lidar.rate_hz))
+    return found
