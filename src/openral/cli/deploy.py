@@ -160,6 +160,11 @@ def _run(
 
 def _play(plan: Any, network: Any) -> Any:
     from openral.deploy.started import command_time
+
+    if plan.options.lockstep:
+        from openral.deploy.lockstep import LockstepRun
+
+        return LockstepRun(plan, command_time()).run()
     from openral.deploy.supervisor import Supervisor
 
     return Supervisor(plan, network, command_time()).run()

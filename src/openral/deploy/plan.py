@@ -139,9 +139,9 @@ def _hal(options: DeployOptions) -> NodeSpec:
     parameters: dict[str, Any] = {"robot_yaml": options.robot_name, "hal_mode": options.mode}
     if options.mode == "sim":
         parameters |= {"sim_env_yaml": options.scene_ref, "rtf": options.rtf}
-        parameters |= {"wall_clock": options.wall_clock, "view": options.view}
         if options.seed is not None:
             parameters["seed"] = options.seed
+        parameters |= {name: True for name in ("wall_clock", "view") if getattr(options, name)}
     if options.transport_text:
         parameters["transport"] = options.transport_text
     pulse = Pulse(topics.HAL_STATE, "openral_msgs/msg/HalState", topics.SENSOR, HUNG_S)

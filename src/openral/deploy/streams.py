@@ -23,6 +23,8 @@ class Stream:
     hz: float
     qos: Any = SENSOR
     is_picture: bool = False
+    is_heavy: bool = False
+    """Costly to make and to move."""
 
 
 def streams_of(robot: RobotDescription, joint_state_hz: float = JOINT_STATE_HZ) -> list[Stream]:
@@ -34,10 +36,10 @@ def streams_of(robot: RobotDescription, joint_state_hz: float = JOINT_STATE_HZ) 
         base = f"/openral/cameras/{camera.name}"
         if isinstance(camera, DepthCamera):
             cloud = "sensor_msgs/msg/PointCloud2"
-            found.append(Stream(f"{base}/depth", _IMAGE, camera.rate_hz, is_picture=True))
-            found.append(Stream(f"{base}/points", cloud, camera.rate_hz))
+            found.append(Stream(f"{base}/depth", _IMAGE, camera.rate_hz, SENSOR, True, True))
+            found.append(Stream(f"{base}/points", cloud, camera.rate_hz, is_heavy=True))
         else:
-            found.append(Stream(f"{base}/image", _IMAGE, camera.rate_hz, is_picture=True))
+            found.append(Stream(f"{base}/image", _IMAGE, camera.rate_hz, SENSOR, True, True))
     for lidar in robot.lidars:
         alone = len(robot.lidars) == 1
         topic = "/scan" if alone else f"/openral/lidars/{lidar.name}/scan"

@@ -41,6 +41,7 @@ class Supervisor:
         self.summary = Summary(self._options.robot.id, scene, self._options.mode)
         self._display = Display(f"{self._options.robot.name} · {scene or 'bare twin'}")
         self._interrupted = ""
+        self._fault = "it broke"  # unless it is known better
         self._wake = threading.Event()
         self._processes: Processes | None = None
         self._link: GraphLink | None = None
@@ -55,6 +56,7 @@ class Supervisor:
             self._processes = Processes(self.plan, self._logs, self._network, self._wake.set)
             self._live()
         except Ended as ended:
+            self._fault = ended.reason if ended.is_fault else ""
             self.summary.exit_reason, self.summary.exit_code = ended.reason, ended.code
         finally:
             self._end()
@@ -175,7 +177,7 @@ class Supervisor:
         else:
             return False
         if failure:
-            raise Ended.fault(f"skill '{options.skill}' failed: {failure}")
+            raise Ended(f"skill '{options.skill}' failed: {failure}", 1)
         raise Ended(reason, 0)
 
     def _look_at_clock(self) -> None:
@@ -202,9 +204,9 @@ class Supervisor:
         if link is not None:
             if began:
                 summary.take(link.monitor, self._command_at)
-            if summary.exit_code:
-                self._say(f"{summary.exit_reason}: stopping the robot")
-                link.stop_robot(summary.exit_reason)
+            if self._fault:
+                self._say(f"{self._fault}: stopping the robot")
+                link.stop_robot(self._fault)
             elif self._goals is not None:
                 self._goals.cancel(0.3)
         if self._goals is not None:
