@@ -8,6 +8,7 @@ from typing import Any
 
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.options import DeployOptions
+from openral.hal.topics import RESET_SCENE
 from openral.ros import types
 from openral.ros.action_client import ActionClient, ClientGoal
 
@@ -44,7 +45,7 @@ class Goals:
         options, link = self._options, self._link
         episode = len(self.results)
         if episode:
-            answer = link.call("std_srvs/srv/Trigger", "/openral/reset_scene", 10.0)
+            answer = link.call("std_srvs/srv/Trigger", RESET_SCENE, 10.0)
             if not answer.success:
                 self.results.append(_failed("scene_not_reset", answer.message))
                 self._stuck = True

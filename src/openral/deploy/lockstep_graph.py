@@ -9,6 +9,7 @@ from openral.deploy.monitor import Monitor
 from openral.deploy.plan import Plan
 from openral.deploy.streams import streams_of
 from openral.hal.node import ManifestHALLifecycleNode
+from openral.hal.topics import RESET_SCENE
 from openral.ros import Executor, Outcome
 from openral.ros.context import Context
 from openral.ros.lifecycle_node import LifecycleNode
@@ -109,7 +110,7 @@ class LockstepGraph:
 
     def reset_scene(self) -> None:
         """Begins the next episode."""
-        answer = self._call("std_srvs/srv/Trigger", "/openral/reset_scene")
+        answer = self._call("std_srvs/srv/Trigger", RESET_SCENE)
         if not answer.success:
             raise Ended.fault(f"the scene cannot be reset: {answer.message}")
 

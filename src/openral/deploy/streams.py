@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from openral.hal.topics import SCAN
+from openral.hal.topics import camera as camera_topic
+from openral.hal.topics import lidar as lidar_topic
 from openral.manifest import RobotDescription
-from openral.manifest.sensor import DepthCamera
+from openral.manifest.sensor import Camera, DepthCamera
 from openral.ros.qos import SENSOR, STATE
 from openral.safety import topics
 
@@ -33,15 +36,20 @@ def streams_of(robot: RobotDescription, joint_state_hz: float = JOINT_STATE_HZ) 
     if robot.base_joints:
         found.append(Stream(topics.ODOM, "nav_msgs/msg/Odometry", joint_state_hz, STATE))
     for camera in robot.cameras:
-        base = f"/openral/cameras/{camera.name}"
-        if isinstance(camera, DepthCamera):
-            cloud = "sensor_msgs/msg/PointCloud2"
-            found.append(Stream(f"{base}/depth", _IMAGE, camera.rate_hz, SENSOR, True, True))
-            found.append(Stream(f"{base}/points", cloud, camera.rate_hz, is_heavy=True))
-        else:
-            found.append(Stream(f"{base}/image", _IMAGE, camera.rate_hz, SENSOR, True, True))
+        found += _camera_streams(camera)
     for lidar in robot.lidars:
         alone = len(robot.lidars) == 1
-        topic = "/scan" if alone else f"/openral/lidars/{lidar.name}/scan"
+        topic = SCAN if alone else lidar_topic(lidar.name)
         found.append(Stream(topic, "sensor_msgs/msg/LaserScan", lidar.rate_hz))
     return found
+
+
+def _camera_streams(camera: Camera | DepthCamera) -> list[Stream]:
+    name, hz = camera.name, camera.rate_hz
+    if isinstance(camera, Camera):
+        return [Stream(camera_topic(name, "image"), _IMAGE, hz, SENSOR, True, True)]
+    cloud = "sensor_msgs/msg/PointCloud2"
+    return [
+        Stream(camera_topic(name, "depth"), _IMAGE, hz, SENSOR, True, True),
+        Stream(camera_topic(name, "points"), cloud, hz, is_heavy=True),
+    ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from openral.hal.topics import APPLIED
 from openral.ros import types
 from openral.ros.recording.reader import Recording
 from openral.safety import topics
 
-APPLIED = "/openral/applied_action"
 TRACED = (topics.CANDIDATE, topics.VERDICT, topics.JOINT_STATES, APPLIED)
 
 

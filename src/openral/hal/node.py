@@ -36,6 +36,9 @@ class ManifestHALLifecycleNode(LifecycleNode):
         self.declare_parameter(
             "clock", "", Descriptor("The graph's clock: sim or wall.", read_only=True)
         )
+        self.declare_parameter(
+            "control_modes", [], Descriptor("What the HAL can execute.", read_only=True)
+        )
         self._key = key
         self._run: HalRun | None = None
         self._live: LiveHAL | None = None
@@ -70,6 +73,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
             live.ports.wall_timer(_CHECK_S, self._check)
         self._live = live
         self.tell_parameter("clock", time.name)
+        self.tell_parameter("control_modes", sorted(str(mode) for mode in hal.control_modes))
         self.set_parameters([Parameter(USE_SIM_TIME, time.simulated)])
         self._on_tick(hal.read_state())
         self.log.info("connected", robot=robot.id, mode=mode, clock=time.name)
