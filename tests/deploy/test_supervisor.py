@@ -101,6 +101,7 @@ def test_a_signal_while_coming_up_leaves_nothing(start: Start) -> None:
         ("refuse", "second cannot configure: there is no robot here"),
         ("die_early", "second ended with exit code 3"),
         ("die", "second was killed by SIGKILL"),
+        ("stop", "second was stopped by a signal and does not go on"),
         ("hang", "second hangs: nothing was heard from it for "),
         ("hang!", "second hangs: nothing was heard from it for "),
     ],

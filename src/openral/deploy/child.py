@@ -27,10 +27,10 @@ class Child:
         key: RunKey,
         logs: LogStream,
         environment: dict[str, str],
-        on_end: Callable[[Child], None],
+        on_change: Callable[[Child], None],
         parting: signal.Signals = signal.SIGKILL,
     ) -> None:
-        """`on_end` is called on another thread, at once. `parting` is what an orphan gets."""
+        """`on_change`, on another thread: it ended or was stopped. `parting`: for an orphan."""
         self.spec = spec
         command = [sys.executable, "-m", "openral.deploy.launch", str(os.getpid())]
         command += [str(int(parting)), spec.module, *spec.arguments]
@@ -51,7 +51,8 @@ class Child:
         assert self._process.stdout is not None
         self.tail = logs.follow(spec.name, self._process.stdout)
         self.ended = threading.Event()
-        self._on_end = on_end
+        self.stopped = False
+        self._on_change = on_change
         threading.Thread(target=self._wait, name=f"wait-{spec.name}", daemon=True).start()
 
     @property
@@ -60,15 +61,21 @@ class Child:
         return self._process.pid
 
     def _wait(self) -> None:
+        """The system tells a parent at once, also when a child was only stopped."""
+        watched = os.WEXITED | os.WSTOPPED
+        while os.waitid(os.P_PID, self.pid, watched | os.WNOWAIT).si_code == os.CLD_STOPPED:
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+            self.stopped = True
+            self._on_change(self)
         self._process.wait()
         self.ended.set()
-        self._on_end(self)
+        self._on_change(self)
 
-    def how_it_ended(self) -> str:
-        """In words; empty while it runs."""
+    def what_happened(self) -> str:
+        """In words, for one that ended or was stopped."""
         code = self._process.returncode
         if code is None:
-            return ""
+            return "was stopped by a signal and does not go on"
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         self.tail.join(0.5)

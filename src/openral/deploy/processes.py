@@ -22,7 +22,7 @@ class Processes:
 
     def __init__(self, plan: Plan, logs: LogStream, network: Network, wake: Callable[[], None]):
         key = RunKey.create()
-        self._dead: list[Child] = []
+        self._changed: list[Child] = []
         self._wake = wake
         # A real HAL lets its motors go in order, also when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL
@@ -30,17 +30,17 @@ class Processes:
         environment = _environment(network)
         for spec in plan.nodes:
             parting = gentle if spec.name == "hal" else signal.SIGKILL
-            child = Child(spec, key, logs, environment, self._on_end, parting)
+            child = Child(spec, key, logs, environment, self._on_change, parting)
             self.children.append(child)
 
-    def _on_end(self, child: Child) -> None:
-        self._dead.append(child)
+    def _on_change(self, child: Child) -> None:
+        self._changed.append(child)
         self._wake()
 
-    def take_dead(self) -> list[Child]:
-        """Those that ended since the last look."""
-        dead, self._dead = self._dead, []
-        return dead
+    def take_changed(self) -> list[Child]:
+        """Those that ended or were stopped since the last look."""
+        changed, self._changed = self._changed, []
+        return changed
 
     def end(self) -> list[str]:
         """Ends all, runner first and HAL last; names those that had to be killed."""

@@ -80,8 +80,8 @@ class Supervisor:
         if self._interrupted:
             raise Ended(f"interrupted ({self._interrupted})", 0)
         assert self._processes is not None
-        for child in self._processes.take_dead():
-            text = f"{child.spec.name} {child.how_it_ended()}"
+        for child in self._processes.take_changed():
+            text = f"{child.spec.name} {child.what_happened()}"
             if child.spec.critical:
                 raise Ended.fault(text)
             self._lost(child.spec.name, f"{text}; the graph goes on without it")

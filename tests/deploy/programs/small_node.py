@@ -35,8 +35,10 @@ class SmallNode(LifecycleNode):
         self.create_wall_timer(0.02, self._beat)
         if self.fault == "die":
             self.create_wall_timer(0.5, lambda: os.kill(os.getpid(), signal.SIGKILL))
-        if self.fault == "hang":
+        if self.fault == "stop":
             self.create_wall_timer(0.5, lambda: os.kill(os.getpid(), signal.SIGSTOP))
+        if self.fault == "hang":
+            self.create_wall_timer(0.5, lambda: time.sleep(1000))
         if self.fault == "chatter":
             self.create_wall_timer(0.001, lambda: print("x" * 2000, flush=True))
         if self.fault == "family":
