@@ -62,8 +62,8 @@ class Child:
 
     def _wait(self) -> None:
         """The system tells a parent at once, also when a child was only stopped."""
-        watched = os.WEXITED | os.WSTOPPED
-        while os.waitid(os.P_PID, self.pid, watched | os.WNOWAIT).si_code == os.CLD_STOPPED:
+        watched = os.WEXITED | os.WSTOPPED | os.WNOWAIT
+        while (news := os.waitid(os.P_PID, self.pid, watched)) and news.si_code == os.CLD_STOPPED:
             os.waitid(os.P_PID, self.pid, os.WSTOPPED)
             self.stopped = True
             self._on_change(self)

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,8 +118,10 @@ class Plan:
 
 def _as_yaml(value: Any) -> str:
     """A text stays as it is where YAML reads it as that text."""
-    if isinstance(value, str) and (not value or yaml.safe_load(value) == value):
-        return value
+    if isinstance(value, str):
+        with suppress(yaml.YAMLError):
+            if not value or yaml.safe_load(value) == value:
+                return value
     return json.dumps(value)
 
 

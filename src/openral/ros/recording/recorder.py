@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from openral.errors import UnknownType
 from openral.ros.graph import Graph, TopicEntry
-from openral.ros.recording.background import BackgroundWriter
+from openral.ros.qos import QoS
 from openral.ros.types import type_name
 
 if TYPE_CHECKING:
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 
 # Long enough for a burst that arrives while Python is busy elsewhere.
 _DEPTH = 1000
+
+
+class Sink(Protocol):
+    """Takes messages: a BackgroundWriter, or a RecordingWriter where waiting for a disk is fine."""
+
+    def add_topic(self, topic: str, type_name: str, qos: QoS) -> None:
+        """Announces a topic."""
+
+    def write(
+        self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int
+    ) -> None:
+        """Takes one message."""
 
 
 class Recorder:
@@ -29,7 +41,7 @@ class Recorder:
     def __init__(
         self,
         node: Node,
-        writer: BackgroundWriter,
+        writer: Sink,
         topics: Collection[str] | None = None,
         exclude: str | None = None,
         now: Callable[[], int] | None = None,
