@@ -27,12 +27,12 @@ def test_one_seed_gives_one_trace(tmp_path: Path) -> None:
         assert summary.exit_code == 0, summary.exit_reason
         assert summary.skill is not None
         assert summary.skill["episodes"][0]["success"]
-        assert summary.verdicts["accepted"] > 10
+        assert summary.verdicts["accepted"] > 5
         assert summary.estops == 0
     assert first.trace == second.trace == trace_hash(tmp_path / "a")
     assert first.duration == second.duration
     assert other.trace != first.trace
-    assert all(Recording(tmp_path / "a").topics[topic].count > 10 for topic in TRACED)
+    assert all(Recording(tmp_path / "a").topics[topic].count > 5 for topic in TRACED)
 
 
 def test_refusals_are_part_of_the_trace(tmp_path: Path) -> None:

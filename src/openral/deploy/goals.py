@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import Future
 from typing import Any
 
@@ -79,9 +80,10 @@ class Goals:
         """Gives the running goal up; its result counts as cancelled."""
         if self._goal is None or self._result is None:
             return
+        give_up = time.monotonic() + timeout_s
         try:
             self._goal.cancel(timeout_s)
-            _, result = self._result.result(timeout_s)
+            _, result = self._result.result(max(0.0, give_up - time.monotonic()))
             self._keep(result)
         except Exception as error:  # the runner may be the one that is gone
             self._goal = None

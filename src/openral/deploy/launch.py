@@ -6,6 +6,7 @@ this process as soon as PARENT is gone, however PARENT ended.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import runpy
@@ -27,7 +28,16 @@ def main() -> None:
     parent, number, module = sys.argv[1:4]
     die_with(int(parent), int(number))
     sys.argv = [module, *sys.argv[4:]]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code: object = 0
+    except SystemExit as ended:
+        code = ended.code
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Taking the interpreter's modules apart one by one would take a good part of a Ctrl-C's time.
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 if __name__ == "__main__":

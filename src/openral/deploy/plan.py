@@ -42,7 +42,7 @@ class NodeSpec:
     """Whether the graph must end if it does."""
     pulse: Pulse | None = None
     """How a hung one shows; None: it is asked for its state now and then."""
-    end_s: float = 0.8
+    end_s: float = 1.0
     """How long it may take to end in order."""
 
     @property
@@ -58,7 +58,7 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class Plan:
-    """Nodes in the order in which they are configured and activated; they end in reverse."""
+    """Nodes in the order in which they are configured and activated; they end together."""
 
     options: DeployOptions
     nodes: tuple[NodeSpec, ...]
@@ -149,7 +149,7 @@ def _hal(options: DeployOptions) -> NodeSpec:
         parameters["transport"] = options.transport_text
     pulse = Pulse(topics.HAL_STATE, "openral_msgs/msg/HalState", topics.SENSOR, HUNG_S)
     # Motors are let go in order, which may take a ramp; a simulation has nothing to lose.
-    end_s = 0.8 if options.mode == "sim" else 5.0
+    end_s = 1.0 if options.mode == "sim" else 5.0
     return NodeSpec("hal", "openral.hal", parameters, gets_key=True, pulse=pulse, end_s=end_s)
 
 
@@ -168,4 +168,4 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False, end_s=1.2)
+    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False, end_s=0.5)

@@ -13,9 +13,6 @@ from openral.deploy.plan import Plan
 from openral.ros.dds_config import Network
 from openral.safety.run_key import RunKey
 
-_LAST = {"hal", "recorder"}
-"""They end after the others: the robot is held, and the end is recorded."""
-
 
 class Processes:
     """Make it on the main thread, before any other thread: children die with their maker."""
@@ -43,9 +40,9 @@ class Processes:
         return changed
 
     def end(self) -> list[str]:
-        """Ends all, runner first and HAL last; names those that had to be killed."""
-        rest = [child for child in self.children if child.spec.name not in _LAST]
-        last = [child for child in self.children if child.spec.name in _LAST]
+        """Ends all, the recorder last; names those that had to be killed."""
+        last = [child for child in self.children if not child.spec.critical]
+        rest = [child for child in self.children if child.spec.critical]
         killed = _end(rest) + _end(last)
         self.kill()
         return killed
