@@ -23,7 +23,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from openral.manifest import ControlMode, load_robot
-from openral.ros import ActionClient, Context, Executor, Node, types
+from openral.ros import ActionClient, Context, Executor, Node, Parameter, types
 from openral.ros.dds_config import Network
 from openral.ros.qos import QoS
 from openral.safety import topics
@@ -43,7 +43,7 @@ class Demo:
     def __init__(self, network: Network) -> None:
         self.robot = load_robot(ROBOT)
         self.context = Context(network)
-        self.node = Node("demo", context=self.context, parameters={"use_sim_time": True})
+        self.node = Node("demo", context=self.context)
         self.caption = ""
         self.frames: list[tuple[str, Any]] = []
         self.safety: Any = None
@@ -162,6 +162,8 @@ def draw(caption: str, pixels: Any) -> Any:
     picture = Image.fromarray(pixels).resize(SIZE)
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, SIZE[1] - 22, SIZE[0], SIZE[1]), fill="black")
+    if "refused" in caption:
+        pen.rectangle((0, 0, SIZE[0] - 1, SIZE[1] - 22), outline="red", width=4)
     pen.text((6, SIZE[1] - 19), caption, "white", ImageFont.load_default(13))
     return picture
 
@@ -171,6 +173,7 @@ def play(demo: Demo) -> None:
         print(f"demo: {text}", flush=True)
 
     wait(demo.ready, "the graph", 90.0)
+    demo.node.set_parameters([Parameter("use_sim_time", True)])
     say("the graph is up and armed; the Panda pushes the cube onto the disc")
     result = demo.run_skill("scripted-push", "the skill pushes the cube", 120.0)
     word = "done" if result.success else result.reason

@@ -33,7 +33,7 @@ class Child:
         """`on_change`, on another thread: it ended or was stopped. `parting`: for an orphan."""
         self.spec = spec
         command = [sys.executable, "-m", "openral.deploy.launch", str(os.getpid())]
-        command += [str(int(parting)), spec.module, *spec.arguments]
+        command += [str(int(parting)), str(spec.nice), spec.module, *spec.arguments]
         with ExitStack() as stack:
             given, fds = environment, tuple[int, ...]()
             if spec.gets_key:

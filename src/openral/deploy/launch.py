@@ -1,7 +1,7 @@
 """Starts a node's program so that it cannot outlive the supervisor.
 
-`python -m openral.deploy.launch PARENT SIGNAL MODULE name=value ...`: the kernel sends SIGNAL to
-this process as soon as PARENT is gone, however PARENT ended.
+`python -m openral.deploy.launch PARENT SIGNAL NICE MODULE name=value ...`: the system sends SIGNAL
+to this process as soon as PARENT is gone, however PARENT ended.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import runpy
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 
@@ -23,11 +25,20 @@ def die_with(parent: int, number: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def be_nice(nice: int) -> None:
+    """Asks for a share of the processors; it is no fault where that is not granted."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    with suppress(OSError):  # where the system shares by session first
+        Path("/proc/self/autogroup").write_text(str(nice))
+
+
 def main() -> None:
     """Becomes the node's program."""
-    parent, number, module = sys.argv[1:4]
+    parent, number, nice, module = sys.argv[1:5]
     die_with(int(parent), int(number))
-    sys.argv = [module, *sys.argv[4:]]
+    be_nice(int(nice))
+    sys.argv = [module, *sys.argv[5:]]
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
         code: object = 0

@@ -45,6 +45,9 @@ class NodeSpec:
     end_s: float = 1.0
     """How long it may take to end in order."""
 
+    nice: int = 0
+    """Its claim on the processors, as far as the system grants it: the lower, the stronger."""
+
     @property
     def arguments(self) -> list[str]:
         """The parameters as the node's program takes them."""
@@ -158,7 +161,10 @@ def _kernel(options: DeployOptions) -> NodeSpec:
     if options.warn_only:
         parameters["warn_only"] = True
     pulse = Pulse(topics.SAFETY_STATE, "openral_msgs/msg/SafetyState", topics.LATCHED, HUNG_S)
-    return NodeSpec("safety_kernel", "openral.safety", parameters, gets_key=True, pulse=pulse)
+    # It needs little, but its heartbeat must not wait for pictures to be drawn.
+    return NodeSpec(
+        "safety_kernel", "openral.safety", parameters, gets_key=True, pulse=pulse, nice=-10
+    )
 
 
 def _runner(options: DeployOptions) -> NodeSpec:
@@ -168,4 +174,6 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False, end_s=0.5)
+    return NodeSpec(
+        "recorder", "openral.deploy.recorder", parameters, critical=False, end_s=0.5, nice=10
+    )

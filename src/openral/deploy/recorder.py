@@ -22,8 +22,12 @@ from openral.ros.recording.recorder import Recorder
 from openral.ros.recording.writer import RecordingWriter
 
 FAILURE = "/openral/failure/recorder"
-_LOOK_S = 0.1
+_CHECK_S = 0.1
+_LOOK_S = (0.2, 5.0)
+"""New topics are looked for often while they keep coming: a look costs as much as many messages."""
 _REPORT_EVERY_S = 1.0
+_END_S = 0.5
+"""Whoever presses Ctrl-C does not wait longer than this for a slow disk."""
 _WARNING, _ERROR = 1, 2
 
 
@@ -52,7 +56,8 @@ class RecorderNode(LifecycleNode):
         """Begins to listen."""
         assert self._sink is not None
         self._recorder = Recorder(self, self._sink, exclude=str(self._exclude) or None)
-        self.create_wall_timer(_LOOK_S, self._look)
+        self._pause_s, self._next_look = _LOOK_S[0], 0.0
+        self.create_wall_timer(_CHECK_S, self._check)
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
@@ -63,20 +68,29 @@ class RecorderNode(LifecycleNode):
             recorder.close()
         if sink is not None:
             with suppress(RecordingError):  # told when it happened
-                sink.close()
+                sink.close(_END_S)
             self.log.info("recorded", messages=sink.writer.count, lost=sink.lost)
         return Outcome.SUCCESS
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         recorder, sink = self._recorder, self._sink
         if recorder is None or sink is None:
             return
         if sink.error is None:
-            recorder.look()
+            self._look(recorder)
         elif not self._told_error:
             self._told_error = True
             self._tell(_ERROR, "recording_stopped", str(sink.error))
         self._report_lost(sink)
+
+    def _look(self, recorder: Recorder) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        known = len(recorder.subscriptions)
+        recorder.look()
+        found = len(recorder.subscriptions) > known
+        self._pause_s = _LOOK_S[0] if found else min(2 * self._pause_s, _LOOK_S[1])
+        self._next_look = time.monotonic() + self._pause_s
 
     def _report_lost(self, sink: BackgroundWriter) -> None:
         now = time.monotonic()
