@@ -64,12 +64,12 @@ class RecorderNode(LifecycleNode):
         """Writes what is left and completes the file."""
         recorder, self._recorder = self._recorder, None
         sink, self._sink = self._sink, None
-        if recorder is not None:
-            recorder.close()
         if sink is not None:
             with suppress(RecordingError):  # told when it happened
                 sink.close(_END_S)
             self.log.info("recorded", messages=sink.writer.count, lost=sink.lost)
+        if recorder is not None:
+            recorder.close()
         return Outcome.SUCCESS
 
     def _check(self) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from openral.deploy.display import Display
@@ -17,9 +18,11 @@ from openral.deploy.plan import NodeSpec, Plan
 from openral.deploy.processes import Processes
 from openral.deploy.streams import streams_of
 from openral.deploy.summary import Summary
+from openral.errors import OpenralError
 from openral.ros.clock import NS
 from openral.ros.dds_config import Network
 from openral.ros.parameters import Parameter
+from openral.ros.recording.reader import Recording
 from openral.safety import topics
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -216,7 +219,18 @@ class Supervisor:
             killed = self._processes.end()
             if killed:
                 self._say(f"killed, because they did not end: {', '.join(killed)}")
+        if self._options.record is not None:
+            summary.recording = _recorded(self._options.record)
         if link is not None:
             link.close()
         self._logs.close()
         self._display.close()
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
+    """What is in a recording, also if it was cut short."""
+    try:
+        count = sum(topic.count for topic in Recording(folder).topics.values())
+    except OpenralError as error:
+        return {"folder": str(folder), "messages": 0, "error": str(error)}
+    return {"folder": str(folder), "messages": count}

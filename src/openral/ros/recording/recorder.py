@@ -62,14 +62,22 @@ class Recorder:
 
     def look(self) -> None:
         """Subscribes to what has appeared since the last look."""
-        for entry in self._graph.topics():
-            if entry.publishers and self._wanted(entry.name):
-                self._subscribe(entry)
+        found = [e for e in self._graph.topics() if e.publishers and self._wanted(e.name)]
+        if any(entry.name not in self.subscriptions for entry in found):
+            with self._node.context.presence.one_announcement():
+                self._subscribe_all(found)
+        else:
+            self._subscribe_all(found)
+
+    def _subscribe_all(self, entries: list[TopicEntry]) -> None:
+        for entry in entries:
+            self._subscribe(entry)
 
     def close(self) -> None:
         """Ends all subscriptions."""
-        for subscription in self.subscriptions.values():
-            self._node.destroy_subscription(subscription)
+        with self._node.context.presence.one_announcement():
+            for subscription in self.subscriptions.values():
+                self._node.destroy_subscription(subscription)
         self._graph.close()
 
     def _wanted(self, topic: str) -> bool:
