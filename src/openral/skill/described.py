@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from openral.errors import ConfigError, choices
@@ -25,7 +26,7 @@ def describe(ref: str, robot: RobotDescription, rate_hz: float) -> SkillDescript
         control_mode=ControlMode.JOINT_POSITION,
     )
     return SkillDescription(
-        id=ref,
+        id=re.sub(r"\W", "_", ref),
         name=ref,
         kind=SkillKind.SCRIPTED,
         entry_point=ref,

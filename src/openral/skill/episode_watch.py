@@ -29,6 +29,11 @@ class EpisodeWatch:
         self.begin()
         return not first
 
+    @property
+    def over(self) -> bool:
+        """Whether the scene's task has ended, one way or the other."""
+        return bool((self._graph.episode or {}).get("over"))
+
     def ending(self) -> Ending | None:
         """How the task ended, if it did."""
         told = self._graph.episode

@@ -49,8 +49,8 @@ class PolicyProcess:
 
     def ask(self, observation: Observation, timeout_s: float) -> None:
         """Has it think."""
-        plain = {"images": dict(observation.images), "objects": dict(observation.objects)}
-        self._send(("act", observation._replace(**plain)), timeout_s)
+        images, objects = dict(observation.images), dict(observation.objects)
+        self._send(("act", observation._replace(images=images, objects=objects)), timeout_s)
 
     def poll(self) -> Loaded | Answer | None:
         """What has come; a process that is late is ended."""

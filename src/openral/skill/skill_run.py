@@ -125,6 +125,9 @@ class SkillRun:
             return Ending(False, "mismatch", str(error))
         except PerceptionStale as error:
             return Ending(False, "observation", str(error))
+        except Exception as error:
+            self._graph.node.log.exception("the runner failed", skill=self.order.skill)
+            return Ending(False, "fault", f"the runner failed: {error!r}")
 
     def _cut_short(self) -> Ending | None:
         if self.cancelled:
@@ -244,6 +247,7 @@ class SkillRun:
             return ended
         if self._episode.begun_anew():
             if self._proposer.moved:
+                self._proposer.forget()
                 return Ending(False, "interrupted", "the scene was reset")
             self._policy.reset(self.order.seed)
             self._proposer.forget()
@@ -257,7 +261,9 @@ class SkillRun:
         if self.phase != "finishing":
             self.phase = "finishing"
             self._enter(lambda: None)
-        if flight is None or self._graph.not_armed() or self._waited() > _BRAKE_WITHIN_S:
+        # After an episode's end the HAL holds, and an action would begin the next one.
+        at_rest = flight is None or self._episode.over or bool(self._graph.not_armed())
+        if flight is None or at_rest or self._waited() > _BRAKE_WITHIN_S:
             return self._recorded(ending)
         now = self._graph.now()
         if self._brake is None:
