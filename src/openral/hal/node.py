@@ -112,6 +112,8 @@ class ManifestHALLifecycleNode(LifecycleNode):
         if live is not None:
             self._until_ns = live.time.now() if live.time.simulated else self._until_ns
         try:
+            if live is not None:
+                live.quiet()
             if run is not None:
                 run.stop()
         finally:
