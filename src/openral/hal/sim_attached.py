@@ -126,7 +126,8 @@ class SimAttachedHAL(SimSources):
         self.rollout  # noqa: B018 - refuses when not connected
         if expires_ns is not None and not self._has_clock:  # then snapshots tell wall time
             expires_ns += self._ticks_ns - time.time_ns()
-        self._executor.submit(chunk, expires_ns)
+        if not self._overtaken(expires_ns):
+            self._executor.submit(chunk, expires_ns)
         self._mailbox.wake()
 
     def hold(self, reason: str = "asked") -> None:

@@ -27,6 +27,7 @@ _NO_VERDICT_S = 1.0
 _NOT_APPLIED_S = 0.5
 _RETRY_S = 0.1
 _THINK_MARGIN = 1.25
+_BY_SCENE = ("episode over", "scene reset")
 _PLACES = {ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT}
 
 
@@ -65,9 +66,11 @@ class Proposer:
         self._dropped_s: float | None = None
         self._retry_s = 0.0
         self._blind_s: float | None = None
+        self._ended_s: float | None = None
 
     def forget(self) -> None:
         """Begins anew: what was proposed or asked for counts no more."""
+        self._ended_s = None
         self.flight = self._previous = self._next = self._told = self._dropped_s = None
 
     def poll(self) -> Ending | None:
@@ -75,6 +78,8 @@ class Proposer:
         now = self._graph.now()
         if ended := self._follow(now) or self._stopped():
             return ended
+        if self.flight is not None and self.flight.interrupted:
+            return None  # by the scene: what that means is told on another topic
         if self._next is None and not self._asked and self._due(now, self._think_s()):
             self._ask()
         if self._asked and isinstance(reply := self._policy.poll(), Answer):
@@ -148,7 +153,7 @@ class Proposer:
         if not flight.accepted:
             return self._again(flight, f"{flight.verdict.reason}: {flight.verdict.detail}")
         if flight.interrupted and not self._graph.stopped_by:
-            return Ending(False, "interrupted", f"the HAL ended a motion: {flight.interrupted}")
+            return self._interrupted(flight)
         lost = flight.safe_sequence is None and flight.elapsed_s(now) > _NOT_APPLIED_S
         if lost and not flight.over(now):
             return self._again(flight, "the HAL did not begin an approved motion")
@@ -165,6 +170,13 @@ class Proposer:
     def _land(self, flight: Flight | None) -> None:
         if flight is not None:
             self._graph.record(flight.record(self._graph.now()))
+
+    def _interrupted(self, flight: Flight) -> Ending | None:
+        self._ended_s = self._ended_s or time.monotonic()
+        by_scene = flight.interrupted in _BY_SCENE and self._graph.episode is not None
+        if by_scene and time.monotonic() - self._ended_s < _NO_VERDICT_S:
+            return None
+        return Ending(False, "interrupted", f"the HAL ended a motion: {flight.interrupted}")
 
     def _again(self, flight: Flight, why: str) -> Ending | None:
         """Nothing of it was executed: the same rows are proposed again, for a while."""
