@@ -20,6 +20,9 @@ inline void loosen(Random& r, RobotModel& m) {
   const double error = tracking[pick(r, 0, 2)];
   for (openral::Coordinate& c : m.coordinates) c.tracking = error;
   e.base_tracking = e.base_turn_tracking = error;
+  if (chance(r, 0.6))
+    for (openral::Coordinate& c : m.coordinates)
+      c.acceleration = std::min(c.acceleration, 20 * c.velocity);
   e.jitter = chance(r, 0.5) ? 0.05 : 0;
   e.recheck = 0.05;
   if (chance(r, 0.2)) e.slow_distance = uniform(r, 0.03, 0.2);
@@ -78,6 +81,15 @@ inline Case executed(const RobotModel& m, const Case& c, std::span<const std::by
   }
   out.dt = view.dt;
   return out;
+}
+
+// A slowed case as it would be at full speed.
+inline Case at_full_speed(Case c, double factor) {
+  c.dt *= factor;
+  for (Slot& s : c.slots)
+    if (s.mode == Mode::kJointVelocity || s.mode == Mode::kBodyTwist)
+      for (double& v : s.data) v /= factor;
+  return c;
 }
 
 inline bool by_tool(const Slot& s) {
@@ -273,9 +285,14 @@ class Caster {
           s.mode == Mode::kJointTorque ? l.effort * 0.2 : l.velocity * 0.95 * hasty_;
       step.push_back(l.role == Role::kBody ? uniform(r_, -1, 1) * most * speed_ : 0);
     }
-    if (s.mode != Mode::kJointTorque)
-      for (std::size_t k = 0; k < step.size(); ++k)
-        c.qd[static_cast<std::size_t>(s.coordinates[k])] = step[k];
+    const bool coasts = chance(r_, 0.5);
+    for (std::size_t k = 0; k < step.size(); ++k) {
+      const auto j = static_cast<std::size_t>(s.coordinates[k]);
+      if (m_.coordinates[j].role != Role::kBody) continue;
+      c.qd[j] = s.mode != Mode::kJointTorque ? step[k]
+                : coasts ? uniform(r_, -0.3, 0.3) * m_.coordinates[j].velocity * speed_
+                         : 0;
+    }
     for (int row = 0; row < c.rows; ++row)
       for (std::size_t k = 0; k < step.size(); ++k) {
         const openral::Coordinate& l = m_.coordinates[static_cast<std::size_t>(s.coordinates[k])];

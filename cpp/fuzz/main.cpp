@@ -17,9 +17,11 @@ constexpr Mode kTried[kModes] = {
     Mode::kJointPosition,  Mode::kJointTrajectory, Mode::kJointVelocity,
     Mode::kJointTorque,    Mode::kCartesianPose,   Mode::kCartesianDelta,
     Mode::kCartesianTwist, Mode::kBodyTwist,       Mode::kComposite};
-const char* const kNames[kModes] = {"joint_position",  "joint_trajectory", "joint_velocity",
-                                    "joint_torque",    "cartesian_pose",   "cartesian_delta",
-                                    "cartesian_twist", "body_twist",       "composite_mode"};
+// The last tally is of torque, alone or among others, on joints without an acceleration limit.
+constexpr int kTallies = kModes + 1, kUnbounded = kModes;
+const char* const kNames[kTallies] = {
+    "joint_position",  "joint_trajectory", "joint_velocity", "joint_torque",   "cartesian_pose",
+    "cartesian_delta", "cartesian_twist",  "body_twist",     "composite_mode", "unbounded_torque"};
 
 class Fuzzer {
  public:
@@ -27,7 +29,7 @@ class Fuzzer {
       : seed_(seed), shipped_(std::move(shipped)) {}
 
   long segments = 0, slowed = 0;
-  Tally tallies[kModes];
+  Tally tallies[kTallies];
   long statuses[static_cast<std::size_t>(Status::kCount)] = {};
 
   void scene(long number) {
@@ -40,7 +42,7 @@ class Fuzzer {
     openral::Kernel kernel(m, options);
     std::int64_t now = 1'000'000'000;
     for (int shot = 0; shot < 30; ++shot) {
-      const int mode = pick(r, 0, kModes - 1);
+      const int mode = only_ != nullptr ? std::atoi(only_) : pick(r, 0, kModes - 1);
       if (kTried[mode] == Mode::kBodyTwist && !m.mobile) continue;
       if (mode >= 4 && mode <= 6 && m.tools.empty()) continue;
       oracle.things.clear();
@@ -59,7 +61,7 @@ class Fuzzer {
         now = judge(kernel, oracle, grid, asked, bytes, now, t);
         t.judged = !kernel.rewritten().empty();
         if (t.judged)
-          c = executed(m, asked, kernel.rewritten());
+          c = at_full_speed(executed(m, asked, kernel.rewritten()), t.verdict.speed_factor);
         else if (t.verdict.status == Status::kUnsolved)
           miss(tallies[mode], m, oracle, asked);
       }
@@ -78,7 +80,8 @@ class Fuzzer {
       }
       if (refused(t.verdict.status) && t.judged && t.excess >= 0.002)
         t.excess = std::min(t.excess, Judge(r, m, oracle).thorough(c));
-      count(tallies[mode], c, t, number, shot, mode);
+      const int tally = unbounded(m, c) ? kUnbounded : mode;
+      count(tallies[tally], c, t, number, shot, tally);
     }
   }
 
@@ -95,6 +98,16 @@ class Fuzzer {
     const auto age = static_cast<std::int64_t>(c.age * 1e9);
     t.verdict = kernel.validate(bytes, now + 1'000'000 + age);
     return now + 20'000'000 + age;
+  }
+
+  static bool unbounded(const RobotModel& m, const Case& c) {
+    for (const Slot& s : c.slots)
+      for (int j : s.coordinates) {
+        const openral::Coordinate& k = m.coordinates[static_cast<std::size_t>(j)];
+        if (s.mode == Mode::kJointTorque && k.role == Role::kBody && !(k.acceleration < 1e6))
+          return true;
+      }
+    return false;
   }
 
   static void miss(Tally& tally, const RobotModel& m, Oracle& oracle, const Case& c) {
@@ -121,7 +134,7 @@ class Fuzzer {
     // What would stop the robot elsewhere on its way anyway teaches little.
     const auto blocks = [&]() {
       double least = 1;
-      for (int row = 0; row < c.rows; row += 1 + c.rows / 25) {
+      for (int row = 0; row < motion.rows(); row += 1 + motion.rows() / 25) {
         const Sample s = at(row, 0.5);
         oracle.place(s.q.data(), s.base);
         least = std::min(least, oracle.nearest().excess);
@@ -130,12 +143,12 @@ class Fuzzer {
     };
     Placer placer(r, m, oracle);
     for (int i = inwards ? 0 : pick(r, 0, 3); i-- > 0;) {
-      const int row = pick(r, 0, c.rows - 1);
+      const int row = pick(r, 0, motion.rows() - 1);
       const double part = uniform(r, 0, 1);
       const bool voxel = grid.side == 0 && chance(r, 0.4);
       Sample here = at(row, part);
       if (motion.coasts() && chance(r, 0.25))
-        here = motion.coast(pick(r, 0, c.rows - 1), uniform(r, 0, 1), uniform(r, 0, 1), {});
+        here = motion.coast(pick(r, 0, motion.rows() - 1), uniform(r, 0, 1), uniform(r, 0, 1), {});
       Placer::Spot spot;
       if (!placer.spot(here, at(row, part * 0.95), at(row, part + (1 - part) * 0.05), voxel, spot))
         continue;
@@ -204,12 +217,13 @@ class Fuzzer {
 
   std::uint64_t seed_;
   std::vector<RobotModel> shipped_;
+  const char* only_ = std::getenv("OPENRAL_FUZZ_MODE");  // index of the one mode to try
 };
 
 int report(const Fuzzer& f) {
   long wrong = 0;
   std::printf("{\"segments\": %ld, \"slowed\": %ld, \"modes\": {", f.segments, f.slowed);
-  for (int i = 0; i < kModes; ++i) {
+  for (int i = 0; i < kTallies; ++i) {
     const Tally& t = f.tallies[i];
     wrong += t.false_accepts;
     std::printf(

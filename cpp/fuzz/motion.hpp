@@ -89,7 +89,15 @@ class Motion {
     travel();
   }
 
-  int rows() const { return c_.rows; }
+  // Rows that an acceptance is good for: with torque, until the next check and the stop after it;
+  // torque alone does the same in every row.
+  int rows() const {
+    bool torque = false;
+    for (const Slot& s : c_.slots) torque = torque || s.mode == Mode::kJointTorque;
+    if (!torque) return c_.rows;
+    const double longest = m_.envelope.recheck + m_.envelope.stop_time;
+    return c_.slots.size() == 1 ? 1 : std::clamp(static_cast<int>(longest / c_.dt), 1, c_.rows);
+  }
   bool coasts() const {
     for (const Slot& s : c_.slots)
       if (s.mode == Mode::kJointVelocity || s.mode == Mode::kBodyTwist) return true;
@@ -191,10 +199,11 @@ class Motion {
     return q;
   }
 
-  // How far torque can take each joint before the next check and the stop after it.
+  // How far torque can take each joint before the next check and the stop after it: pushed as hard
+  // as its share allows, either way.
   void reach() {
-    reach_.assign(c_.q.size(), 0);
-    const openral::Envelope& e = m_.envelope;
+    up_.assign(c_.q.size(), 0);
+    down_ = up_;
     for (const Slot& s : c_.slots) {
       if (s.mode != Mode::kJointTorque) continue;
       double share = 0;
@@ -205,18 +214,26 @@ class Motion {
                                m_.coordinates[static_cast<std::size_t>(s.coordinates[k])].effort);
       for (int coordinate : s.coordinates) {
         const auto j = static_cast<std::size_t>(coordinate);
-        const openral::Coordinate& k = m_.coordinates[j];
-        if (k.role != openral::Role::kBody) continue;
-        double v = std::abs(c_.qd[j]), x = 0;
-        for (int i = 0; i < 50; ++i) {
-          const double next = std::min(v + share * k.acceleration * e.recheck / 50,
-                                       std::max(k.velocity, std::abs(c_.qd[j])));
-          x += (v + next) / 2 * e.recheck / 50;
-          v = next;
-        }
-        reach_[j] = x + v * e.stop_time / 2;
+        if (m_.coordinates[j].role != openral::Role::kBody) continue;
+        up_[j] = pushed(j, c_.qd[j], share);
+        down_[j] = -pushed(j, -c_.qd[j], share);
       }
     }
+  }
+  double pushed(std::size_t j, double v, double share) const {
+    const openral::Envelope& e = m_.envelope;
+    const openral::Coordinate& k = m_.coordinates[j];
+    const double top = std::max(k.velocity, std::abs(v));
+    const int steps = 400;
+    const double h = e.recheck / steps;
+    double x = 0, farthest = 0;
+    for (int i = 0; i < steps; ++i) {
+      const double next = std::min(v + (share > 0 ? share * k.acceleration * h : 0), top);
+      x += (v + next) / 2 * h;
+      v = next;
+      farthest = std::max({farthest, x, x + std::max(v, 0.0) * e.stop_time / 2});
+    }
+    return farthest;
   }
 
   // The farthest any joint has been told to go by each row: tracking errors are no larger.
@@ -252,7 +269,8 @@ class Motion {
     const Vec& far = travelled_[static_cast<std::size_t>(s.row)];
     for (std::size_t j = 0; j < c_.q.size(); ++j)
       if (m_.coordinates[j].role == openral::Role::kBody)
-        s.width[j] = std::min(m_.coordinates[j].tracking, far[0]) + reach_[j];
+        s.width[j] = std::min(m_.coordinates[j].tracking, far[0]) + (up_[j] - down_[j]) / 2;
+    for (std::size_t j = 0; j < c_.q.size(); ++j) s.q[j] += (up_[j] + down_[j]) / 2;
     // Half of the odometry's error along each axis of the frame at the start.
     s.width[c_.q.size()] = s.width[c_.q.size() + 1] = std::min(m_.envelope.base_tracking, far[1]);
     s.width[c_.q.size() + 2] = std::min(m_.envelope.base_turn_tracking, far[2]);
@@ -265,7 +283,7 @@ class Motion {
   Vec rolling_{};
   bool driven_ = false;
   std::vector<Vec> poses_, travelled_;
-  std::vector<double> reach_;
+  std::vector<double> up_, down_;  // how far torque can take each joint
 };
 
 }  // namespace fuzz

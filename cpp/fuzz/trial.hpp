@@ -79,22 +79,24 @@ class Judge {
   double thorough(const Case& c) {
     const Motion motion(m_, c);
     double least = 1e9;
+    int hunts = 0;
     const auto look = [&](const Sample& s) {
       double reach = 0;
       for (std::size_t j = 0; j < s.width.size(); ++j) reach += s.width[j] * 1.5;
       o_.place(s.q.data(), s.base);
       for (const Near& near : o_.within(std::min(least, 0.05) + reach))
         least = std::min(least, tube(s, near));
+      if (reach > 0.15 && hunts++ < 8) least = std::min(least, hunt(s));
     };
-    const int samples = c.rows > 60 ? 4 : 10;
-    for (int row = 0; row < c.rows; ++row)
+    const int samples = motion.rows() > 60 ? 4 : 10;
+    for (int row = 0; row < motion.rows(); ++row)
       for (int i = 0; i <= samples; ++i)
         look(motion.along(row, static_cast<double>(i) / samples,
                           {((row + i) % 3 - 1) * m_.envelope.jitter, (row + i / 3) % 2 * 1.0,
                            uniform(r_, 0, 1)}));
     for (int i = 0; i < 30 && motion.rolls(); ++i) look(motion.brake(uniform(r_, 0, 1), luck(c)));
-    for (int i = 0; i < 60 && motion.coasts(); ++i) look(coasted(c, motion, c.rows - 1));
-    for (int row = 0; row + 1 < c.rows && motion.coasts(); ++row)
+    for (int i = 0; i < 60 && motion.coasts(); ++i) look(coasted(c, motion, motion.rows() - 1));
+    for (int row = 0; row + 1 < motion.rows() && motion.coasts(); ++row)
       for (int i = 0; i < 6; ++i) look(coasted(c, motion, row));
     return least;
   }
@@ -121,14 +123,14 @@ class Judge {
   void sweep(const Case& c, const Motion& motion) {
     const int samples = 4;
     keep(motion.along(0, 0, {}));
-    for (int row = 0; row < c.rows; ++row)
+    for (int row = 0; row < motion.rows(); ++row)
       for (int i = 0; i < samples; ++i)
         keep(motion.along(row, (i + uniform(r_, 0, 1)) / samples, luck(c)));
     for (int i = 0; i < 4 && motion.rolls(); ++i) keep(motion.brake(uniform(r_, 0, 1), luck(c)));
     if (motion.coasts()) {
-      for (int i = 0; i < 6; ++i) keep(coasted(c, motion, c.rows - 1));
-      keep(motion.coast(c.rows - 1, 1, 1, {m_.envelope.jitter, 1}));
-      for (int row = 0; row + 1 < c.rows; row += 3) keep(coasted(c, motion, row));
+      for (int i = 0; i < 6; ++i) keep(coasted(c, motion, motion.rows() - 1));
+      keep(motion.coast(motion.rows() - 1, 1, 1, {m_.envelope.jitter, 1}));
+      for (int row = 0; row + 1 < motion.rows(); row += 3) keep(coasted(c, motion, row));
     }
     // Closer in time around the worst of them.
     for (Found& f : best_) {
@@ -177,6 +179,56 @@ class Judge {
     }
     o_.place(corner.q.data(), corner.base);
     least = std::min(least, o_.nearest().excess);
+    double size = 0;
+    for (double w : s.width) size += w;
+    return size > 0.02 ? std::min(least, search(s, near, corner)) : least;
+  }
+
+  // The worst place of a wide tube, wherever it is: many guesses, then downhill from the best.
+  double hunt(const Sample& s) {
+    std::vector<std::pair<double, Sample>> best;
+    for (int i = 0; i < 400; ++i) {
+      Sample at = s;
+      for (std::size_t j = 0; j < s.width.size(); ++j) {
+        const double by = chance(r_, 0.6) ? (chance(r_, 0.5) ? 1 : -1) : uniform(r_, -1, 1);
+        (j < s.q.size() ? at.q[j] : at.base[j - s.q.size()]) += by * s.width[j];
+      }
+      o_.place(at.q.data(), at.base);
+      best.emplace_back(o_.nearest().excess, at);
+    }
+    const auto closer = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::partial_sort(best.begin(), best.begin() + 4, best.end(), closer);
+    double least = best[0].first;
+    for (int i = 0; i < 4; ++i) {
+      const Sample& at = best[static_cast<std::size_t>(i)].second;
+      o_.place(at.q.data(), at.base);
+      const Near near = o_.nearest();
+      if (near.kind != Near::kNothing) least = std::min(least, search(s, near, at));
+    }
+    return least;
+  }
+
+  // A wide tube is not flat: goes on from a corner, joint by joint, while it gets worse.
+  double search(const Sample& s, const Near& near, Sample at) {
+    o_.place(at.q.data(), at.base);
+    double least = o_.excess(near.kind, near.a, near.b);
+    for (int round = 0; round < 3; ++round)
+      for (std::size_t j = 0; j < s.width.size(); ++j) {
+        if (s.width[j] == 0) continue;
+        double& value = j < s.q.size() ? at.q[j] : at.base[j - s.q.size()];
+        const double middle = j < s.q.size() ? s.q[j] : s.base[j - s.q.size()], was = value;
+        double best = was;
+        for (double share : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
+          value = middle + share * s.width[j];
+          o_.place(at.q.data(), at.base);
+          const double e = o_.excess(near.kind, near.a, near.b);
+          if (e < least) {
+            least = e;
+            best = value;
+          }
+        }
+        value = best;
+      }
     return least;
   }
 

@@ -24,9 +24,9 @@ Kernel::Kernel(RobotModel model, KernelOptions options)
   if (!(e.self_margin >= 0 && e.world_margin >= 0 && e.recheck > 0 && e.stop_time >= 0))
     throw std::invalid_argument("the safety envelope has a negative or undefined number");
   capsule_margin_.resize(skeleton_->capsules.size() + 1);
-  capsule_start_ = capsule_end_ = capsule_margin_;
+  capsule_start_ = capsule_end_ = only_capsules_ = rest_capsules_ = capsule_margin_;
   pair_margin_.resize(skeleton_->pairs.size() + 1);
-  pair_start_ = pair_end_ = pair_margin_;
+  pair_start_ = pair_end_ = only_pairs_ = rest_pairs_ = pair_margin_;
   for (const SkeletonCapsule& c : skeleton_->capsules)
     capsule_tracking_.push_back(tracking(c.motion));
   for (const SkeletonPair& p : skeleton_->pairs) pair_tracking_.push_back(tracking(p.motion));

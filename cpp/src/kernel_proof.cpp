@@ -11,6 +11,7 @@ namespace {
 constexpr float kGiveWay = 5e-4F;   // a recovering link may come this much closer on its way out
 constexpr float kProgress = 2e-4F;  // and must end at least this much farther away
 constexpr float kFar = 0.5F;        // clearances beyond this do not matter to recovery
+constexpr int kCloser = 1200;       // units of work for closer looks at boxes that are not wide
 constexpr int kGrades = 4;          // speeds between the least and the full one
 constexpr double kLongestRow = 10;  // s that a row may last
 
@@ -75,12 +76,14 @@ bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, double pace, cons
                      Query& q, Verdict& out) noexcept {
   lowering_.finish(chunk, pace, error);
   q.path = lowering_.path();
-  const Outcome outcome = prove_(q);
-  out.work += outcome.work;
-  q.budget -= outcome.work;
-  if (outcome.proof == Proof::kProven) return true;
-  explain(outcome, in, out);
-  return false;
+  work_left_ = q.budget;
+  closer_left_ = lowering_.torque() ? q.budget : kCloser;
+  Outcome outcome;
+  const bool proven = clear(q, 0, q.path.count, outcome);
+  out.work += q.budget - work_left_;
+  q.budget = work_left_;
+  if (!proven) explain(outcome, in, out);
+  return proven;
 }
 
 // The closer the motion comes to the world, the slower it may be: at full speed it must keep the

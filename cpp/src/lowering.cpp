@@ -20,10 +20,11 @@ bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
 
 Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
     : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
-  points_.resize((3 * kMaxRows + 8) * skeleton.coordinates);
+  const std::size_t looks = kParts * (kDepth + 1);
+  points_.resize((3 * kMaxRows + 8 + 2 * looks) * skeleton.coordinates);
   widths_.resize(points_.size());
   open_.resize((kMaxRows + 1) * skeleton.coordinates);
-  spans_.resize(2 * kMaxRows + 8);
+  spans_.resize(2 * kMaxRows + 8 + looks);
 }
 
 bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed,
@@ -46,7 +47,7 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
 
 void Lowering::finish(const ChunkView& chunk, double pace, const Vec3& base_error) noexcept {
   pace_ = pace;
-  span_count_ = static_cast<int>(chunk.rows) + 1;
+  span_count_ = static_cast<int>(horizon_) + 1;
   point_count_ = static_cast<int>(chunk.rows) + 2;
   std::copy_n(open_.data(), (chunk.rows + 1) * skeleton_.coordinates, widths_.data());
   if (base_owned_) brake_base();
@@ -62,7 +63,9 @@ void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
   start_ = start;
   rewrites_ = false;
   rated_.fill(false);
+  torqued_.fill(false);
   valid_ = static_cast<double>(chunk.rows) * chunk.dt;
+  horizon_ = chunk.rows;
   span_count_ = 0;
   point_count_ = static_cast<int>(chunk.rows) + 2;
   for (std::size_t j = 0; j < dof; ++j) {
@@ -127,7 +130,7 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
   double low[kMaxCoordinates], high[kMaxCoordinates], step[kMaxCoordinates], bend[kMaxCoordinates];
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
     const Coordinate& k = limits(j);
-    const bool checked = owned_[j] && k.role != Role::kGripper;
+    const bool checked = owned_[j] && k.role != Role::kGripper && !torqued_[j];
     low[j] = checked ? std::min(k.lower, start_.q[j]) - kTolerance : -kNone;
     high[j] = checked ? std::max(k.upper, start_.q[j]) + kTolerance : kNone;
     step[j] = checked ? k.velocity * speed_ * c.dt * (1 + kTolerance) + 1e-9 : kNone;
@@ -146,7 +149,8 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
     }
     out.row = static_cast<std::int32_t>(row);
     for (std::size_t j = 0; bad != 0 && j < skeleton_.dof; ++j)
-      if (owned_[j] && limits(j).role != Role::kGripper && !check_joint(c, row, j, out))
+      if (owned_[j] && limits(j).role != Role::kGripper && !torqued_[j] &&
+          !check_joint(c, row, j, out))
         return false;
     if (base_owned_ && !check_base(c, row, out)) return false;
   }

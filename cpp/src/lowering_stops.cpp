@@ -8,13 +8,13 @@
 namespace openral {
 
 void Lowering::stops(const ChunkView& c) noexcept {
-  for (std::size_t row = 0; row < c.rows; ++row)
+  for (std::size_t row = 0; row < horizon_; ++row)
     if (turns(c, row)) stop(c, row);
 }
 
 // Whether what is told velocities leaves its line after a row: elsewhere it stops on its path.
 bool Lowering::turns(const ChunkView& c, std::size_t row) const noexcept {
-  if (row + 1 == c.rows) return true;
+  if (row + 1 == horizon_) return true;
   const double *before = point(row), *here = point(row + 1), *next = point(row + 2);
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
     if (!rated_[j]) continue;

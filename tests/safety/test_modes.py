@@ -70,13 +70,15 @@ def test_a_velocity_chunk_counts_the_way_the_robot_needs_to_stop() -> None:
 
 
 def test_torque_without_an_acceleration_limit_is_bounded_by_speed_alone() -> None:
-    kernel = at_home(bench_robot())
+    x, y, z = tool_pose(HOME_Q)[:3, 3]
+    near = Sphere("ball", (float(x) + 0.15, float(y), float(z) + 0.1), 0.03)
+    kernel = at_home(bench_robot(), [near])  # full speed takes each joint 0.2 rad either way
     rows = np.zeros((2, 8))
     assert kernel.validate(chunk(M.JOINT_TORQUE, rows), NOW).accepted
     rows[:, 0] = 5
     verdict = kernel.validate(chunk(M.JOINT_TORQUE, rows), NOW)
-    assert verdict.status == "self_collision"
-    assert "cannot be shown to keep 5 mm" in str(verdict)
+    assert verdict.status == "world_collision"
+    assert "cannot be shown to keep 10 mm" in str(verdict)
     kernel.reset()
     rows[:, 0] = 500
     assert kernel.validate(chunk(M.JOINT_TORQUE, rows), NOW).status == "effort_limit"

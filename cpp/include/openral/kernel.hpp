@@ -99,6 +99,12 @@ class Kernel {
   bool graded(const ChunkView& chunk, const Inputs& in, const Vec3& error, Query& q,
               Verdict& out) noexcept;
   void demand(float more, bool eased) noexcept;
+  Outcome look(const Query& q, int first, int count) noexcept;
+  bool clear(const Query& q, int first, int count, Outcome& found) noexcept;
+  bool clear_by_culprits(const Query& q, Outcome& found) noexcept;
+  bool clear_in_parts(const Query& only, const Outcome& found, int depth) noexcept;
+  std::size_t pair_of(const Outcome& found) const noexcept;
+  int widest(const Outcome& found, int* coordinates) const noexcept;
   bool loosen(const Inputs& in, Query& query) noexcept;
   float tracking(const LeverList& list) const noexcept;
   bool leads_away(const ChunkView& chunk, const Inputs& in) noexcept;
@@ -124,6 +130,8 @@ class Kernel {
   std::atomic<Gate> gate_{Gate::kReady};
   std::vector<float> capsule_margin_, pair_margin_;
   std::vector<float> capsule_tracking_, pair_tracking_;  // how far tracking errors can move them
+  std::vector<float> only_capsules_, only_pairs_, rest_capsules_, rest_pairs_;
+  int work_left_ = 0, work_kept_ = 0, closer_left_ = 0;  // units, in all and for closer looks
   std::vector<float> capsule_start_, pair_start_, capsule_end_, pair_end_;
   std::int64_t last_now_ = -1, last_change_ = 0;
 };

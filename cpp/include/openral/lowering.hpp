@@ -44,6 +44,14 @@ class Lowering {
     return {points_.data(), widths_.data(), spans_.data(), nullptr, span_count_, base_seen_};
   }
   const double* final_point(const ChunkView& chunk) const { return point(chunk.rows); }
+
+  // For a closer look at one span, spans of its own behind all others: those of `depth`, eight a
+  // level. The middle of the span's part [start, end] alone, without any width; or 2ⁿ parts of its
+  // box, cut in two along n of its coordinates.
+  static constexpr int kParts = 8, kDepth = 10;
+  int parts(int depth) const { return span_count_ + kParts * depth; }
+  void put_middle(int of, float start, float end, int depth) noexcept;
+  void put_parts(int of, const int* coordinates, int n, int depth) noexcept;
   double valid_seconds() const { return valid_; }
   bool torque() const { return torque_; }
 
@@ -64,6 +72,8 @@ class Lowering {
   bool lower_positions(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_velocities(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_torques(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  bool torque_share(const ChunkView& c, std::size_t s, double& share, Verdict& out) const noexcept;
+  double pushed(double v, double push, double top) const noexcept;
   bool lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   void rate(std::size_t j, const ChunkView& c) noexcept;
@@ -102,8 +112,10 @@ class Lowering {
   std::vector<double> open_;  // widths of the rows' way before it was finished
   std::vector<Span> spans_;
   int span_count_ = 0, point_count_ = 0;
+  std::size_t horizon_ = 0;  // rows that the proof covers
   std::array<Slot, kMaxSlots> slots_{};
-  std::array<bool, kMaxCoordinates> owned_{}, rated_{};  // by a slot; told velocities
+  // By a slot; told velocities; told torques.
+  std::array<bool, kMaxCoordinates> owned_{}, rated_{}, torqued_{};
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
   bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true, rewrites_ = false;
   double valid_ = 0, speed_ = 1, pace_ = 1;
