@@ -53,12 +53,13 @@ class RunnerGraphRig(LiveGraph):
     def run(self, skill: str, timeout: float = 60.0, **parameters: Any) -> tuple[GoalStatus, Any]:
         """Runs a goal to its end; again if this machine was too busy for the kernel's heartbeat."""
         for _ in range(_TRIES):
+            if self.safety.state != ARMED:
+                self.arm()
             status, result = self.send(skill, timeout, **parameters).get_result(timeout + 60.0)
             if not any(cause in result.message for cause in _BUSY):
                 break
             if self.scene:
                 self.trigger(RESET_SCENE)
-            self.arm()
         return status, result
 
     def arm(self) -> None:
