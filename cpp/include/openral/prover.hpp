@@ -32,11 +32,11 @@
 //    capsule's segment in every lane (pairs), or around where all lanes have it, against boxes
 //    around obstacles and against the field. Both are enclosures, so no distance is overestimated.
 // 5. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
-//    what that and the conversion to float lost. Placing a capsule costs at most SkeletonCapsule::slack;
-//    obstacle and grid coordinates carry their own (Obstacle::radius, VoxelField::slack). The
-//    distance formulas err by a few units of the same magnitudes, inside the factor 64 used
-//    there. Levers and radii are rounded up. Every test has the form `bound ≥ need`, so NaN and
-//    overflow are never proof.
+//    what that and the conversion to float lost. Placing a capsule costs at most
+//    SkeletonCapsule::slack; obstacle and grid coordinates carry their own (Obstacle::radius,
+//    VoxelField::slack). The distance formulas err by a few units of the same magnitudes, inside
+//    the factor 64 used there. Levers and radii are rounded up. Every test has the form `bound ≥
+//    need`, so NaN and overflow are never proof.
 // 6. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
 //    by more than its nominal motion can explain is a hit; pieces that stay undecided at the
 //    shortest length, and everything past the work budget, are refusals.

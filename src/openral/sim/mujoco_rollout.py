@@ -233,6 +233,16 @@ class MujocoRollout:
         """Half the size of each object's box about its own axes."""
         return {name: body_half(self.model, body) for name, body in self._objects}
 
+    def object_poses(self) -> RootPoses:
+        """Where the task's objects are now, in the robot's root frame."""
+        self.refresh()
+        return self._objects_now()
+
+    def _objects_now(self) -> RootPoses:
+        return RootPoses(
+            self._names, self._xpos[self._ids].copy(), self._xquat[self._ids].copy(), self._to_root
+        )
+
     def refresh(self) -> None:
         """Brings body, camera and light poses up to the present joint positions."""
         if self._stale:
@@ -263,12 +273,7 @@ class MujocoRollout:
             self._qpos[self.binding.qpos],
             self._qvel[self.binding.qvel],
             {key: self.image(key) for key in keys} if keys else {},
-            RootPoses(
-                self._names,
-                self._xpos[self._ids].copy(),
-                self._xquat[self._ids].copy(),
-                self._to_root,
-            ),
+            self._objects_now(),
             self.sim_time_ns(),
         )
 
