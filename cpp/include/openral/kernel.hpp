@@ -98,6 +98,11 @@ class Kernel {
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
+  bool attempt(const ChunkView& chunk, const Inputs& in, double pace, const Vec3& error, Query& q,
+               Verdict& out) noexcept;
+  bool graded(const ChunkView& chunk, const Inputs& in, const Vec3& error, Query& q,
+              Verdict& out) noexcept;
+  void demand(float more, bool eased) noexcept;
   bool loosen(const Inputs& in, Query& query) noexcept;
   float tracking(const LeverList& list) const noexcept;
   bool leads_away(const ChunkView& chunk, const Inputs& in) noexcept;
