@@ -165,3 +165,54 @@ class Kernel:
     def centre(
         self, tool: int, target: Sequence[float], q: NDArray[np.float64]
     ) -> list[float]: ...
+
+class ViewReport:
+    """What became of one view."""
+
+    measured: int
+    hit: int
+    carved: int
+    own: int
+
+class Mapper:
+    """What depth cameras have seen, on a lattice that stands still."""
+
+    def __init__(
+        self,
+        resolution: float,
+        dims: Sequence[int],
+        hit: int,
+        miss: int,
+        low: int,
+        high: int,
+        share: float,
+        padding: float,
+    ) -> None: ...
+    @property
+    def origin(self) -> list[float]: ...
+    @property
+    def memory(self) -> int: ...
+    def recentre(self, centre: Sequence[float]) -> None: ...
+    def reset(self) -> None: ...
+    def insert_depth(
+        self,
+        depth: NDArray[np.float32],
+        lens: Sequence[float],
+        camera: Sequence[float],
+        nearest: float,
+        farthest: float,
+        body: NDArray[np.float64],
+    ) -> ViewReport: ...
+    def insert_points(
+        self,
+        points: NDArray[np.float32],
+        sensor: Sequence[float],
+        nearest: float,
+        farthest: float,
+        body: NDArray[np.float64],
+    ) -> ViewReport: ...
+    def clear(self, shapes: NDArray[np.float64], padding: float) -> None: ...
+    def assume_free(self, shapes: NDArray[np.float64], padding: float) -> None: ...
+    def decay(self) -> None: ...
+    def occupied(self) -> NDArray[np.uint8]: ...
+    def unknown(self) -> NDArray[np.uint8]: ...
