@@ -1,6 +1,8 @@
 // Draws robots' settings, states and chunks in every mode, and writes them as messages.
 #pragma once
 
+#include <algorithm>
+
 #include "../tests/draw.hpp"
 #include "follower.hpp"
 
@@ -19,7 +21,6 @@ inline void loosen(Random& r, RobotModel& m) {
   for (openral::Coordinate& c : m.coordinates) c.tracking = error;
   e.base_tracking = e.base_turn_tracking = error;
   e.jitter = chance(r, 0.5) ? 0.05 : 0;
-  e.ik_slack = chance(r, 0.5) ? 0.5 : 0.2;
   e.recheck = 0.05;
   if (chance(r, 0.7)) e.tool_speed = e.tool_rate = 1e3;
   if (chance(r, 0.7)) {
@@ -43,7 +44,7 @@ inline std::vector<std::byte> encode(const RobotModel& m, const Case& c) {
   for (const Slot& s : c.slots) {
     out.text(s.name);
     out.put(static_cast<std::uint8_t>(s.mode));
-    out.text("");
+    out.text(s.frame);
     out.put(static_cast<std::uint32_t>(s.named ? s.coordinates.size() : 0));
     if (s.named)
       for (int j : s.coordinates) out.text(m.coordinates[static_cast<std::size_t>(j)].name);
@@ -52,6 +53,37 @@ inline std::vector<std::byte> encode(const RobotModel& m, const Case& c) {
     for (double v : s.data) out.put(v);
   }
   return out.bytes;
+}
+
+// The case with the rows that the kernel put in place of those of cartesian slots.
+inline Case executed(const RobotModel& m, const Case& c, std::span<const std::byte> bytes) {
+  openral::ChunkView view;
+  int slot = -1;
+  Case out = c;
+  if (openral::parse_chunk(bytes, view, slot) != openral::Parse::kOk)
+    throw std::runtime_error("the kernel wrote a chunk that cannot be read");
+  for (std::size_t i = 0; i < view.count; ++i) {
+    Slot& s = out.slots[i];
+    if (s.mode == static_cast<Mode>(view.slots[i].mode)) continue;
+    s.mode = static_cast<Mode>(view.slots[i].mode);
+    s.coordinates.clear();
+    s.data.clear();
+    for (std::size_t k = 0; k < view.slots[i].names; ++k)
+      for (std::size_t j = 0; j < m.coordinates.size(); ++j)
+        if (m.coordinates[j].name == view.slots[i].joints[k])
+          s.coordinates.push_back(static_cast<int>(j));
+    s.width = static_cast<int>(s.coordinates.size());
+    for (std::size_t row = 0; row < view.rows; ++row)
+      for (std::size_t k = 0; k < view.slots[i].width; ++k)
+        s.data.push_back(view.slots[i].at(row, k));
+  }
+  out.dt = view.dt;
+  return out;
+}
+
+inline bool by_tool(const Slot& s) {
+  return s.mode == Mode::kCartesianDelta || s.mode == Mode::kCartesianPose ||
+         s.mode == Mode::kCartesianTwist;
 }
 
 class Caster {
@@ -91,6 +123,7 @@ class Caster {
     speed_ = std::pow(10, uniform(r_, -2, 0));
     hasty_ = chance(r_, 0.05) ? 4 : 1;  // past the limits of speed
     bend_ = chance(r_, 0.3);
+    if (chance(r_, 0.3)) c.age = uniform(r_, 0, 0.05);
     if (mode != Mode::kComposite) {
       add(c, mode, all());
       return c;
@@ -169,8 +202,7 @@ class Caster {
           twist = {uniform(r_, -0.7, 0.7) * v, uniform(r_, -0.7, 0.7) * v, uniform(r_, -1, 1) * w};
         s.data.insert(s.data.end(), twist.begin(), twist.end());
       }
-    } else if (mode == Mode::kCartesianDelta || mode == Mode::kCartesianTwist ||
-               mode == Mode::kCartesianPose) {
+    } else if (by_tool(s)) {
       tool_rows(c, s);
     } else {
       s.coordinates = std::move(coordinates);
@@ -185,9 +217,10 @@ class Caster {
     s.tool = pick(r_, 0, static_cast<int>(m_.tools.size()) - 1);
     s.name = m_.tools[static_cast<std::size_t>(s.tool)].name;
     s.width = s.mode == Mode::kCartesianPose ? 7 : 6;
-    // Later rows are judged again before they are executed.
-    const double window = m_.envelope.recheck + m_.envelope.stop_time;
-    c.rows = std::clamp(c.rows, 1, std::max(1, static_cast<int>(window / c.dt)));
+    if (s.mode != Mode::kCartesianPose && chance(r_, 0.4))
+      s.frame = m_.tools[static_cast<std::size_t>(s.tool)].frame;
+    if (chance(r_, 0.4))
+      for (int j : body_) c.qd[static_cast<std::size_t>(j)] = uniform(r_, -0.2, 0.2);
     Vec shift{}, turn{};
     const double size = std::min(0.3 * speed_, 0.2);
     for (std::size_t i = 0; i < 3; ++i) {

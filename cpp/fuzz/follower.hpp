@@ -1,5 +1,5 @@
-// Cartesian modes: the tool's path is prescribed, the joints follow by an inverse kinematics of
-// the fuzzer's own, which strays from the least motion as far as the contract lets it.
+// Cartesian modes: the path that was asked of the tool, and an inverse kinematics of the fuzzer's
+// own that says whether joints could follow it.
 #pragma once
 
 #include "motion.hpp"
@@ -13,63 +13,36 @@ class Follower {
     for (int link = m_.tools[tool_].link; link > 0;
          link = m_.joints[static_cast<std::size_t>(link) - 1].parent)
       chain_.push_back(link - 1);
-    std::vector<double> q = c.q;
-    rows_.push_back(q);
-    targets_.push_back(pose(q));
-    travelled_.push_back(0);
-    for (int r = 0; r < c.rows; ++r) {
-      targets_.push_back(advance(targets_.back(), r, 1));
-      usable_ = usable_ && solve(targets_.back(), q);
-      double step = 0;
-      for (std::size_t j = 0; j < q.size(); ++j)
-        step = std::max(step, std::abs(q[j] - rows_.back()[j]));
-      travelled_.push_back(travelled_.back() + step);
-      rows_.push_back(q);
-    }
+    targets_.push_back(pose(c.q));
+    for (int r = 0; r < c.rows; ++r) targets_.push_back(advance(targets_.back(), r, 1));
   }
 
-  bool usable() const { return usable_; }
-  const std::vector<std::vector<double>>& rows() const { return rows_; }
-  const std::vector<Rigid>& targets() const { return targets_; }
+  // How far a configuration's tool is from where it was asked to be, m and rad.
+  std::array<double, 2> missed(const std::vector<double>& q, int r, double part) {
+    const Rigid at = pose(q), wanted = advance(targets_[static_cast<std::size_t>(r)], r, part);
+    return {norm(at.at - wanted.at), norm(difference(at, wanted))};
+  }
 
-  // Some configuration with the tool `part` of the way to row r; false: none was found in bounds.
-  bool sample(Random& random, int r, double part, Sample& out) {
-    const auto i = static_cast<std::size_t>(r);
-    const double time = (r + part) * c_.dt, window = m_.envelope.recheck + m_.envelope.stop_time;
-    if (!usable_ || time > window) return false;
-    const double travel = travelled_[i] + (travelled_[i + 1] - travelled_[i]) * part;
-    out = {c_.q, std::vector<double>(c_.q.size() + 3, 0.0), c_.moved, r, part, 0, false};
-    std::vector<double> centre = c_.q;
-    for (std::size_t j = 0; j < centre.size(); ++j) {
-      centre[j] = rows_[i][j] + (rows_[i + 1][j] - rows_[i][j]) * part;
-      out.q[j] = centre[j];
-    }
-    const auto room = [&](std::size_t j) {
-      return 0.9 * std::min(m_.coordinates[j].velocity * time, m_.envelope.ik_slack * travel);
-    };
-    for (int k : chain_) {
-      const openral::Joint& joint = m_.joints[static_cast<std::size_t>(k)];
-      if (joint.kind == openral::JointKind::kFixed || moves_base(joint)) continue;
-      const auto j = static_cast<std::size_t>(joint.coordinate);
-      out.q[j] = centre[j] + uniform(random, -1, 1) * room(j);
-    }
-    if (!solve(advance(targets_[i], r, part), out.q)) return false;
-    for (std::size_t j = 0; j < centre.size(); ++j) {
-      const openral::Coordinate& k = m_.coordinates[j];
-      if (std::abs(out.q[j] - centre[j]) > room(j) + 1e-9) return false;
-      if (out.q[j] < std::min(k.lower, c_.q[j]) || out.q[j] > std::max(k.upper, c_.q[j]))
-        return false;
-      if (k.role == openral::Role::kBody) out.width[j] = std::min(k.tracking, 0.9 * travelled_[i]);
+  // Whether joints within their ranges and speeds reach every row.
+  bool followable() {
+    std::vector<double> q = c_.q;
+    for (int r = 0; r < c_.rows; ++r) {
+      const std::vector<double> before = q;
+      if (!solve(targets_[static_cast<std::size_t>(r) + 1], q)) return false;
+      for (std::size_t j = 0; j < q.size(); ++j) {
+        const openral::Coordinate& k = m_.coordinates[j];
+        if (std::abs(q[j] - before[j]) > k.velocity * c_.dt) return false;
+        if (q[j] < std::min(k.lower, c_.q[j]) || q[j] > std::max(k.upper, c_.q[j])) return false;
+      }
     }
     return true;
   }
 
+ private:
   Rigid pose(const std::vector<double>& q) {
     o_.place(q.data(), {});
     return o_.tool(tool_);
   }
-
- private:
   bool moves_base(const openral::Joint& j) const {
     return m_.coordinates[static_cast<std::size_t>(j.coordinate)].role == openral::Role::kBase;
   }
@@ -85,7 +58,8 @@ class Follower {
     const double scale = slot_.mode == Mode::kCartesianTwist ? c_.dt : 1;
     const Vec shift{slot_.at(r, 0) * scale, slot_.at(r, 1) * scale, slot_.at(r, 2) * scale};
     const Vec turn{slot_.at(r, 3) * scale, slot_.at(r, 4) * scale, slot_.at(r, 5) * scale};
-    return step(from, shift, turn, part);
+    if (slot_.frame.empty()) return step(from, shift, turn, part);
+    return step(from, from.turn(shift), from.turn(turn), part);
   }
   static Rigid step(const Rigid& from, const Vec& shift, const Vec& turn, double part) {
     Rigid to = from;
@@ -159,10 +133,7 @@ class Follower {
   const Slot& slot_;
   std::size_t tool_;
   std::vector<int> chain_;
-  std::vector<std::vector<double>> rows_;
   std::vector<Rigid> targets_;
-  std::vector<double> travelled_;
-  bool usable_ = true;
 };
 
 }  // namespace fuzz

@@ -40,7 +40,6 @@ class Fuzzer {
     openral::Kernel kernel(m, options);
     std::int64_t now = 1'000'000'000;
     for (int shot = 0; shot < 30; ++shot) {
-      now += 20'000'000;
       const int mode = pick(r, 0, kModes - 1);
       if (kTried[mode] == Mode::kBodyTwist && !m.mobile) continue;
       if (mode >= 4 && mode <= 6 && m.tools.empty()) continue;
@@ -49,15 +48,28 @@ class Fuzzer {
       Caster caster(r, m, oracle);
       const bool inwards =
           kTried[mode] == Mode::kJointPosition && chance(r, 0.4) && !m.pairs.empty();
-      const Case c =
+      const Case asked =
           inwards ? caster.towards_itself(uniform(r, -0.002, 0.01)) : caster.draw(kTried[mode]);
-      Grid grid;
-      furnish(r, m, oracle, c, inwards, grid);
-      tell(kernel, oracle, grid, c, now);
+      const std::vector<std::byte> bytes = encode(m, asked);
       Trial t;
-      Judge(r, m, oracle).look(c, t);
-      t.verdict = kernel.validate(encode(m, c), now + 2'000'000);
-      if (refused(t.verdict.status) && t.judged && t.excess >= 0.002 && known(c))
+      Case c = asked;
+      Grid grid;
+      for (const Slot& s : asked.slots) t.resolved = t.resolved || by_tool(s);
+      if (t.resolved) {  // what it would do if nothing stood in the way
+        now = judge(kernel, oracle, grid, asked, bytes, now, t);
+        t.judged = !kernel.rewritten().empty();
+        if (t.judged)
+          c = executed(m, asked, kernel.rewritten());
+        else if (t.verdict.status == Status::kUnsolved)
+          miss(tallies[mode], m, oracle, asked);
+      }
+      if (t.judged) {
+        furnish(r, m, oracle, c, inwards, grid);
+        Judge(r, m, oracle).look(c, t);
+        if (t.resolved) Judge(r, m, oracle).compare(asked, c, t);
+      }
+      now = judge(kernel, oracle, grid, asked, bytes, now, t);
+      if (refused(t.verdict.status) && t.judged && t.excess >= 0.002)
         t.excess = std::min(t.excess, Judge(r, m, oracle).thorough(c));
       count(tallies[mode], c, t, number, shot, mode);
     }
@@ -68,13 +80,22 @@ class Fuzzer {
     return s == Status::kSelfCollision || s == Status::kWorldCollision ||
            s == Status::kVoxelCollision || s == Status::kUnproven || s == Status::kBudgetExceeded;
   }
-  // Whether the chunk says where every joint will be, up to tracking errors.
-  static bool known(const Case& c) {
+
+  static std::int64_t judge(openral::Kernel& kernel, const Oracle& oracle, const Grid& grid,
+                            const Case& c, const std::vector<std::byte>& bytes, std::int64_t now,
+                            Trial& t) {
+    tell(kernel, oracle, grid, c, now);
+    const auto age = static_cast<std::int64_t>(c.age * 1e9);
+    t.verdict = kernel.validate(bytes, now + 1'000'000 + age);
+    return now + 20'000'000 + age;
+  }
+
+  static void miss(Tally& tally, const RobotModel& m, Oracle& oracle, const Case& c) {
+    ++tally.unsolved;
+    bool can = true;
     for (const Slot& s : c.slots)
-      if (s.mode == Mode::kJointTorque || s.mode == Mode::kCartesianPose ||
-          s.mode == Mode::kCartesianDelta || s.mode == Mode::kCartesianTwist)
-        return false;
-    return true;
+      can = can && (!by_tool(s) || Follower(m, oracle, c, s).followable());
+    tally.followable += can ? 1 : 0;
   }
 
   RobotModel robot(Random& r, long number) {
@@ -89,21 +110,7 @@ class Fuzzer {
   void furnish(Random& r, const RobotModel& m, Oracle& oracle, const Case& c, bool inwards,
                Grid& grid) {
     const Motion motion(m, c);
-    std::unique_ptr<Follower> follower;
-    for (const Slot& s : c.slots)
-      if (s.mode == Mode::kCartesianDelta || s.mode == Mode::kCartesianPose ||
-          s.mode == Mode::kCartesianTwist)
-        follower = std::make_unique<Follower>(m, oracle, c, s);
-    const auto at = [&](int row, double part) {
-      Sample s = motion.along(row, part, 0);
-      if (follower)
-        for (std::size_t j = 0; j < s.q.size(); ++j) {
-          const auto i = static_cast<std::size_t>(row);
-          s.q[j] =
-              follower->rows()[i][j] + (follower->rows()[i + 1][j] - follower->rows()[i][j]) * part;
-        }
-      return s;
-    };
+    const auto at = [&](int row, double part) { return motion.along(row, part, {}); };
     // What would stop the robot elsewhere on its way anyway teaches little.
     const auto blocks = [&]() {
       double least = 1;
@@ -121,7 +128,7 @@ class Fuzzer {
       const bool voxel = grid.side == 0 && chance(r, 0.4);
       Sample here = at(row, part);
       if (motion.coasts() && chance(r, 0.25))
-        here = motion.coast(c.rows - 1, uniform(r, 0, 1), uniform(r, 0, 1), 0);
+        here = motion.coast(pick(r, 0, c.rows - 1), uniform(r, 0, 1), uniform(r, 0, 1), {});
       Placer::Spot spot;
       if (!placer.spot(here, at(row, part * 0.95), at(row, part + (1 - part) * 0.05), voxel, spot))
         continue;
@@ -201,9 +208,10 @@ int report(const Fuzzer& f) {
     std::printf(
         "%s\"%s\": {\"chunks\": %ld, \"segments\": %ld, \"accepted\": %ld, \"accepted_segments\": "
         "%ld, "
-        "\"judged\": %ld, \"clear\": %ld, \"refused_clear\": %ld, \"false_accepts\": %ld}",
+        "\"judged\": %ld, \"clear\": %ld, \"refused_clear\": %ld, \"false_accepts\": %ld, "
+        "\"unsolved\": %ld, \"unsolved_followable\": %ld}",
         i ? ", " : "", kNames[i], t.chunks, t.segments, t.accepted, t.accepted_segments, t.judged,
-        t.clear, t.refused_clear, t.false_accepts);
+        t.clear, t.refused_clear, t.false_accepts, t.unsolved, t.followable);
   }
   std::printf("}, \"statuses\": {");
   bool first = true;

@@ -22,7 +22,7 @@ inline bool chance(Random& r, double p) { return uniform(r, 0, 1) < p; }
 
 struct Slot {
   Mode mode = Mode::kJointPosition;
-  std::string name;
+  std::string name, frame;
   std::vector<int> coordinates;  // of joint modes; named in the message when `named`
   bool named = false;
   int tool = 0, width = 0;
@@ -38,14 +38,22 @@ struct Case {
   double dt = 0.05;
   int rows = 0;
   std::vector<Slot> slots;
-  Vec moved{};  // the base's pose now, in the frame in which obstacles were seen
+  Vec moved{};     // the base's pose now, in the frame in which obstacles were seen
+  double age = 0;  // of what was measured, s
+};
+
+// What nobody knows beforehand: how fast rows are executed, and how far the robot has gone on since
+// it was measured, as a share of what its speed then makes it.
+struct Luck {
+  double jitter = 0, gone = 0;
 };
 
 struct Sample {
   std::vector<double> q, width;  // width: joints, then the base's x, y and yaw
   Vec base{};
   int row = 0;
-  double part = 0, jitter = 0;
+  double part = 0;
+  Luck luck;
   bool coasting = false;
 };
 
@@ -86,8 +94,8 @@ class Motion {
   }
 
   // The robot `part` of the way to row r.
-  Sample along(int r, double part, double jitter) const {
-    Sample out = blank(r, part, jitter);
+  Sample along(int r, double part, const Luck& luck) const {
+    Sample out{begun(luck), std::vector<double>(c_.q.size() + 3, 0.0), {}, r, part, luck, false};
     for (const Slot& s : c_.slots)
       for (std::size_t k = 0; k < s.coordinates.size(); ++k) {
         const int column = static_cast<int>(k);
@@ -98,7 +106,7 @@ class Motion {
         } else if (s.mode == Mode::kJointVelocity) {
           double sum = s.at(r, column) * part;
           for (int i = 0; i < r; ++i) sum += s.at(i, column);
-          q += sum * c_.dt * (1 + jitter);
+          q += sum * c_.dt * (1 + luck.jitter);
         }
       }
     out.base = twist_ ? drive(poses_[static_cast<std::size_t>(r)], row(r), c_.dt * part) : Vec{};
@@ -107,8 +115,8 @@ class Motion {
   }
 
   // After row r everything that is told velocities goes on while it stops, each at its own pace.
-  Sample coast(int r, double arm, double base, double jitter) const {
-    Sample out = along(r, 1, jitter);
+  Sample coast(int r, double arm, double base, const Luck& luck) const {
+    Sample out = along(r, 1, luck);
     out.coasting = true;
     const openral::Envelope& e = m_.envelope;
     for (const Slot& s : c_.slots)
@@ -138,8 +146,12 @@ class Motion {
   }
   Vec row(int r) const { return {twist_->at(r, 0), twist_->at(r, 1), twist_->at(r, 2)}; }
 
-  Sample blank(int r, double part, double jitter) const {
-    return {c_.q, std::vector<double>(c_.q.size() + 3, 0.0), {}, r, part, jitter, false};
+  // Where the joints are by now.
+  std::vector<double> begun(const Luck& luck) const {
+    std::vector<double> q = c_.q;
+    for (std::size_t j = 0; j < q.size(); ++j)
+      if (m_.coordinates[j].role == openral::Role::kBody) q[j] += c_.qd[j] * c_.age * luck.gone;
+    return q;
   }
 
   // How far torque can take each joint before the next check and the stop after it.

@@ -70,7 +70,7 @@ inline int write_poses(long count, std::uint64_t seed, const std::vector<RobotMo
     Oracle oracle(m);
     const std::vector<double> q = Caster(r, m, oracle).state();
     const Vec base = m.mobile ? Vec{0.3, -0.2, 0.7} : Vec{};
-    Sample s{q, std::vector<double>(q.size() + 3, 0.0), base, 0, 0, 0, false};
+    Sample s{q, std::vector<double>(q.size() + 3, 0.0), base, 0, 0, {}, false};
     Placer placer(r, m, oracle);
     for (int i = 0; i < 6; ++i) {
       Placer::Spot spot;

@@ -113,7 +113,8 @@ void bind_model(nb::module_& module) {
       .def_rw("recheck", &Envelope::recheck)
       .def_rw("stop_time", &Envelope::stop_time)
       .def_rw("jitter", &Envelope::jitter)
-      .def_rw("ik_slack", &Envelope::ik_slack)
+      .def_rw("follow_shift", &Envelope::follow_shift)
+      .def_rw("follow_turn", &Envelope::follow_turn)
       .def_rw("recovery_speed", &Envelope::recovery_speed)
       .def_rw("state_age", &Envelope::state_age)
       .def_rw("world_age", &Envelope::world_age)
@@ -129,6 +130,8 @@ void bind_verdict(nb::module_& module) {
                    [](const NamedVerdict& v) { return latches(v.status) && !v.accepted; })
       .def_ro("stopped", &NamedVerdict::stopped)
       .def_ro("warn_only", &NamedVerdict::warn_only)
+      .def_ro("rewritten", &NamedVerdict::rewritten)
+      .def_ro("whole", &NamedVerdict::whole)
       .def_prop_ro("mode", [](const NamedVerdict& v) { return mode_name(v.mode); })
       .def_ro("slot", &NamedVerdict::slot)
       .def_ro("row", &NamedVerdict::row)
@@ -238,16 +241,8 @@ void bind_kernel(nb::module_& module) {
             return k.clearance({q.data(), q.shape(0)}, reach);
           },
           "q"_a.noconvert(), "reach"_a)
-      .def(
-          "centre",
-          [](const Kernel& k, int tool, const Matrix& target, const Doubles& q) {
-            const std::size_t n = k.model()->coordinates.size();
-            if (q.shape(0) != n || tool < 0 ||
-                static_cast<std::size_t>(tool) >= k.model()->tools.size())
-              throw std::invalid_argument("wrong number of joint positions, or no such tool");
-            std::vector<double> at(q.data(), q.data() + n);
-            ToolSolver(k.skeleton(), *k.model()).solve(tool, to_pose(target), at.data());
-            return at;
-          },
-          "tool"_a, "target"_a, "q"_a.noconvert());
+      .def("rewritten", [](const Kernel& k) {
+        const std::span<const std::byte> bytes = k.rewritten();
+        return nb::bytes(bytes.data(), bytes.size());
+      });
 }

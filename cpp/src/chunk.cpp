@@ -37,6 +37,7 @@ class Reader {
     return body_.data() + start;
   }
   bool ok() const { return ok_; }
+  std::span<const std::byte> passed() const { return body_.first(at_); }
   std::size_t left() const { return body_.size() - at_; }
 
  private:
@@ -73,6 +74,7 @@ Parse parse_chunk(std::span<const std::byte> bytes, ChunkView& out, int& slot) n
   in.text();  // header.frame_id
   out.sequence = in.number<std::uint64_t>();
   in.take(1, 1, 16);  // trace_id
+  out.head = in.passed();
   out.mode = in.number<std::uint8_t>();
   out.dt = in.number<double>();
   out.rows = in.number<std::uint32_t>();

@@ -96,6 +96,9 @@ std::string finding(const Verdict& v, const RobotModel& m) {
       return limit(v, m, "end effector turning speed", " rad/s");
     case Status::kStep:
       return limit(v, m, "cartesian step", "");
+    case Status::kUnsolved:
+      return "no joint motion within the limits keeps the tool on its path " + place(v) +
+             ": it misses by " + number(v.value, "") + " (limit " + number(v.limit, "") + ")";
     case Status::kBaseSpeed:
       return limit(v, m, "base motion", "");
     case Status::kGripperRange:

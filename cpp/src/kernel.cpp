@@ -61,6 +61,7 @@ Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noe
   int slot = -1;
   const Parse parsed = parse_chunk(bytes, chunk, slot);
   const bool late = stalled(now);
+  writer_.clear();
   out.sequence = chunk.sequence;
   out.mode = chunk.mode;
   out.slot = static_cast<std::int16_t>(slot);
@@ -83,6 +84,7 @@ Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noe
   } else if (latches(out.status)) {
     gate_.store(Gate::kStopped);
   }
+  out.rewritten = out.accepted && !writer_.bytes().empty();
   out.stopped = gate_.load() == Gate::kStopped;
   return out;
 }
@@ -95,7 +97,7 @@ Status Kernel::judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noe
   const Inputs in{&state_.read(), &world_.read(), &voxels_.read(), &base_.read()};
   const Status ready = available(in, now);
   if (ready != Status::kAccepted) return ready;
-  return prove(chunk, in, out);
+  return prove(chunk, in, now, out);
 }
 
 Query Kernel::query(const Inputs& in) noexcept {
@@ -120,7 +122,8 @@ Query Kernel::query(const Inputs& in) noexcept {
   return q;
 }
 
-Status Kernel::prove(const ChunkView& chunk, const Inputs& in, Verdict& out) noexcept {
+Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
+                     Verdict& out) noexcept {
   Query q = query(in);
   bool recovering = gate_.load() == Gate::kRecovering;
   if (recovering) {
@@ -128,11 +131,20 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, Verdict& out) noe
     if (!recovering) gate_.store(Gate::kReady);
   }
   const double speed = recovering ? model_->envelope.recovery_speed : 1;
-  if (!lowering_.lower(chunk, in.state->measured, speed, base_error(in), out)) return out.status;
+  Measured measured = in.state->measured;
+  measured.age = static_cast<double>(std::max<std::int64_t>(0, now - in.state->stamp)) * 1e-9;
+  if (!lowering_.lower(chunk, measured, speed, base_error(in, now), out)) return out.status;
+  out.whole = !lowering_.torque();
+  if (lowering_.rewrites()) {
+    lowering_.write(chunk, writer_);
+    if (writer_.bytes().empty()) return Status::kChunkOverflow;
+  }
   if (recovering && lowering_.torque()) return Status::kRecovery;
   q.path = lowering_.path();
-  q.tool_speed *= static_cast<float>(speed);
-  q.tool_rate *= static_cast<float>(speed);
+  // The tool's speed was checked as asked for; joints that follow its path vary it a little.
+  const double slack = speed * (lowering_.rewrites() ? 1.02 : 1);
+  q.tool_speed *= static_cast<float>(slack);
+  q.tool_rate *= static_cast<float>(slack);
   const Outcome outcome = prove_(q);
   out.work = outcome.work;
   if (outcome.proof != Proof::kProven) {

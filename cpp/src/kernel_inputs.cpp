@@ -120,22 +120,32 @@ Status Kernel::available(const Inputs& in, std::int64_t now) const noexcept {
   return Status::kAccepted;
 }
 
-// How far the base has been from where it is now, in its own frame, since the older of the two
-// views of the world was taken.
-Vec3 Kernel::base_error(const Inputs& in) const noexcept {
+// How far the base may be from where it was when the older of the two views of the world was taken,
+// in its own frame: what its odometry says, and how far it has gone on since it was last measured.
+Vec3 Kernel::base_error(const Inputs& in, std::int64_t now) const noexcept {
   Vec3 error{};
   if (!model_->mobile || in.base->count == 0) return error;
-  const BasePose& now = in.base->poses[in.base->count - 1];
-  std::int64_t since = now.stamp;
+  error = since_seen(in);
+  const auto stamp = in.base->poses[in.base->count - 1].stamp;
+  const double age = static_cast<double>(std::max<std::int64_t>(0, now - stamp)) * 1e-9;
+  const Vec3 twist = base_twist(*model_, in.state->measured);
+  for (std::size_t i = 0; i < 3; ++i) error[i] += std::abs(twist[i]) * age;
+  return error;
+}
+
+Vec3 Kernel::since_seen(const Inputs& in) const noexcept {
+  Vec3 error{};
+  const BasePose& last = in.base->poses[in.base->count - 1];
+  std::int64_t since = last.stamp;
   if (in.world->valid) since = std::min(since, in.world->stamp);
   if (in.voxels->valid) since = std::min(since, in.voxels->stamp);
-  const double c = std::cos(now.yaw), s = std::sin(now.yaw);
+  const double c = std::cos(last.yaw), s = std::sin(last.yaw);
   for (std::size_t i = in.base->count; i-- > 0;) {
     const BasePose& p = in.base->poses[i];
-    const double x = p.x - now.x, y = p.y - now.y;
+    const double x = p.x - last.x, y = p.y - last.y;
     error[0] = std::max(error[0], std::abs(c * x + s * y));
     error[1] = std::max(error[1], std::abs(-s * x + c * y));
-    error[2] = std::max(error[2], std::abs(std::remainder(p.yaw - now.yaw, 6.283185307179586)));
+    error[2] = std::max(error[2], std::abs(std::remainder(p.yaw - last.yaw, 6.283185307179586)));
     if (p.stamp <= since) return error;
   }
   // The trail starts after the view was taken: what came before is bounded by the speed caps.

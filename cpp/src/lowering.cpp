@@ -16,13 +16,6 @@ bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
   return false;
 }
 
-bool in(Mode mode, std::initializer_list<Mode> modes) {
-  return std::find(modes.begin(), modes.end(), mode) != modes.end();
-}
-bool cartesian(Mode m) {
-  return in(m, {Mode::kCartesianPose, Mode::kCartesianDelta, Mode::kCartesianTwist});
-}
-
 }  // namespace
 
 Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
@@ -30,45 +23,17 @@ Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
   points_.resize((3 * kMaxRows + 8) * skeleton.coordinates);
   widths_.resize(points_.size());
   spans_.resize(2 * kMaxRows + 8);
-  holds_.resize((2 * kMaxRows + 8) * kMaxTools * (kMaxTools + 1) / 2);
 }
 
 bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed,
                      const Vec3& base_error, Verdict& out) noexcept {
-  const std::size_t n = skeleton_.coordinates;
-  start_ = start;
   speed_ = speed;
-  span_count_ = hold_count_ = 0;
-  valid_ = static_cast<double>(chunk.rows) * chunk.dt;
-  for (std::size_t i = 0; i <= chunk.rows; ++i) {
-    std::copy_n(start.q.data(), n, point(i));
-    std::fill_n(point(i) + skeleton_.dof, 3, 0.0);
-  }
-  point_count_ = static_cast<int>(chunk.rows) + 1;
-  for (std::size_t j = 0; j < skeleton_.dof; ++j) {
-    const Coordinate& c = limits(j);
-    if (c.role != Role::kBody || (start.q[j] >= c.lower - 0.1 && start.q[j] <= c.upper + 0.1))
-      continue;
-    out.joint = static_cast<std::int16_t>(j);
-    return refuse(out, Status::kPositionLimit, start.q[j],
-                  start.q[j] < c.lower ? c.lower : c.upper);
-  }
-  span(0, 0, -1, 0);  // the measured state itself, without any width
-  for (std::size_t i = 0; i < chunk.rows; ++i)
-    span(static_cast<int>(i), static_cast<int>(i) + 1, static_cast<int>(i),
-         static_cast<float>(1 / chunk.dt));
+  begin(chunk, start);
+  if (!within_range(out)) return false;
   for (std::size_t s = 0; s < chunk.count; ++s) {
     out.slot = static_cast<std::int16_t>(s);
     out.mode = chunk.slots[s].mode;
-    const Mode mode = static_cast<Mode>(chunk.slots[s].mode);
-    bool ok = true;
-    if (in(mode, {Mode::kJointPosition, Mode::kJointTrajectory}))
-      ok = lower_positions(chunk, s, out);
-    if (mode == Mode::kJointVelocity) ok = lower_velocities(chunk, s, out);
-    if (mode == Mode::kJointTorque) ok = lower_torques(chunk, s, out);
-    if (cartesian(mode)) ok = lower_cartesian(chunk, s, out);
-    if (mode == Mode::kBodyTwist) ok = lower_twist(chunk, s, out);
-    if (!ok) return false;
+    if (!lower_slot(chunk, s, out)) return false;
   }
   out.slot = -1;
   out.mode = chunk.mode;
@@ -76,6 +41,68 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
   stops(chunk);
   widen(base_error);
   return true;
+}
+
+// Points 0 to `rows` are the way, the one after them is the measured state, which has a span of
+// its own without any width. The way begins where the robot is by now: half of the way that it has
+// gone on since it was measured, give or take the other half.
+void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
+  const std::size_t n = skeleton_.coordinates, dof = skeleton_.dof;
+  start_ = start;
+  rewrites_ = false;
+  rated_.fill(false);
+  valid_ = static_cast<double>(chunk.rows) * chunk.dt;
+  span_count_ = 0;
+  point_count_ = static_cast<int>(chunk.rows) + 2;
+  for (std::size_t j = 0; j < dof; ++j) {
+    const double drift = limits(j).role == Role::kBody ? start.qd[j] * start.age / 2 : 0;
+    lag_[j] = std::abs(drift);
+    point(0)[j] = start.q[j] + drift;
+  }
+  std::fill_n(point(0) + dof, 3, 0.0);
+  for (std::size_t i = 1; i <= chunk.rows; ++i) std::copy_n(point(0), n, point(i));
+  double* measured = point(chunk.rows + 1);
+  std::copy_n(start.q.data(), dof, measured);
+  std::fill_n(measured + dof, 3, 0.0);
+  span(static_cast<int>(chunk.rows) + 1, static_cast<int>(chunk.rows) + 1, -1, 0);
+  for (std::size_t i = 0; i < chunk.rows; ++i) {
+    span(static_cast<int>(i), static_cast<int>(i) + 1, static_cast<int>(i),
+         static_cast<float>(1 / chunk.dt));
+    // What the rows do not place stays as uncertain as it is.
+    for (std::size_t j = 0; j < dof; ++j)
+      if (i == 0 || !owned_[j]) width(i + 1)[j] = lag_[j];
+  }
+}
+
+bool Lowering::within_range(Verdict& out) const noexcept {
+  for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    const Coordinate& c = limits(j);
+    const double q = start_.q[j];
+    if (c.role != Role::kBody || (q >= c.lower - 0.1 && q <= c.upper + 0.1)) continue;
+    out.joint = static_cast<std::int16_t>(j);
+    return refuse(out, Status::kPositionLimit, q, q < c.lower ? c.lower : c.upper);
+  }
+  return true;
+}
+
+bool Lowering::lower_slot(const ChunkView& chunk, std::size_t s, Verdict& out) noexcept {
+  switch (static_cast<Mode>(chunk.slots[s].mode)) {
+    case Mode::kJointPosition:
+    case Mode::kJointTrajectory:
+      return lower_positions(chunk, s, out);
+    case Mode::kJointVelocity:
+      return lower_velocities(chunk, s, out);
+    case Mode::kJointTorque:
+      return lower_torques(chunk, s, out);
+    case Mode::kCartesianPose:
+    case Mode::kCartesianDelta:
+    case Mode::kCartesianTwist:
+      return lower_cartesian(chunk, s, out);
+    case Mode::kBodyTwist:
+      return lower_twist(chunk, s, out);
+    default:
+      return true;  // no arm-link motion
+  }
 }
 
 void Lowering::span(int from, int to, int row, float rate) noexcept {
@@ -93,8 +120,7 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
     low[j] = checked ? std::min(k.lower, start_.q[j]) - kTolerance : -kNone;
     high[j] = checked ? std::max(k.upper, start_.q[j]) + kTolerance : kNone;
     step[j] = checked ? k.velocity * speed_ * c.dt * (1 + kTolerance) + 1e-9 : kNone;
-    bend[j] =
-        checked && !resolved_[j] ? k.acceleration * c.dt * c.dt * (1 + kTolerance) + 1e-9 : kNone;
+    bend[j] = checked ? k.acceleration * c.dt * c.dt * (1 + kTolerance) + 1e-9 : kNone;
   }
   for (std::size_t row = 0; row < c.rows; ++row) {
     int bad = row < 2 ? 1 : 0;
@@ -117,8 +143,9 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
   return true;
 }
 
-// One joint's position, speed and acceleration at one row. The measured start may be off by the
-// tracking error, and a joint found outside its limits may stay or come back, not go further.
+// One joint's position, speed and acceleration at one row. The start may be off by the tracking
+// error and by how old the measurement is, and a joint found outside its limits may stay or come
+// back, not go further.
 bool Lowering::check_joint(const ChunkView& c, std::size_t row, std::size_t j,
                            Verdict& out) noexcept {
   const Coordinate& k = limits(j);
@@ -127,15 +154,14 @@ bool Lowering::check_joint(const ChunkView& c, std::size_t row, std::size_t j,
   const double low = std::min(k.lower, start_.q[j]), high = std::max(k.upper, start_.q[j]);
   if (!(at >= low - kTolerance && at <= high + kTolerance))
     return refuse(out, Status::kPositionLimit, at, at < low ? k.lower : k.upper);
-  const double slack = (row == 0 ? std::min(k.tracking, k.velocity * c.dt) : 0) + 1e-9;
+  const double slack = (row == 0 ? std::min(k.tracking, k.velocity * c.dt) + lag_[j] : 0) + 1e-9;
   const double most = k.velocity * speed_ * c.dt * (1 + kTolerance);
   if (!(std::abs(at - before) <= most + slack))
     return refuse(out, Status::kVelocityLimit, std::abs(at - before) / c.dt, k.velocity * speed_);
-  if (resolved_[j]) return true;  // the driver's inverse kinematics shapes its own acceleration
   const double last = row == 0 ? start_.qd[j] * c.dt : before - point(row - 1)[j];
   const double change = std::abs((at - before) - last);
   const double allowed = k.acceleration * c.dt * c.dt * (1 + kTolerance);
-  if (!(change <= allowed + (row < 2 ? k.tracking : 0) + 1e-9))
+  if (!(change <= allowed + (row < 2 ? k.tracking + lag_[j] : 0) + 1e-9))
     return refuse(out, Status::kAccelerationLimit, change / (c.dt * c.dt), k.acceleration);
   return true;
 }
@@ -181,30 +207,11 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     base_turn += std::abs(b[dof + 2] - a[dof + 2]);
     for (std::size_t j = 0; j < dof; ++j)
       if (limits(j).role == Role::kBody) w[j] += std::min(limits(j).tracking, reached);
-    widen_holds(s, reached);
     // Where the base has gone turns with its heading's error.
     const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1]));
     w[dof] += std::min(e.base_tracking, base_travel) + base_error[0] + base_error[2] * gone;
     w[dof + 1] += std::min(e.base_tracking, base_travel) + base_error[1];
     w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];
-  }
-}
-
-void Lowering::widen_holds(const Span& s, double reached) noexcept {
-  for (int h = s.hold; h < s.hold + s.holds; ++h) {
-    Hold& hold = holds_[static_cast<std::size_t>(h)];
-    const LeverList& list = skeleton_.tools[static_cast<std::size_t>(hold.tool)].motion;
-    double shift = 0, turn = 0;
-    for (int k = list.first; k < list.last; ++k) {
-      const Lever& l = skeleton_.levers[static_cast<std::size_t>(k)];
-      if (static_cast<std::size_t>(l.coordinate) >= skeleton_.dof) continue;
-      const double error =
-          std::min(limits(static_cast<std::size_t>(l.coordinate)).tracking, reached);
-      shift += static_cast<double>(l.length) * error;
-      turn += static_cast<double>(l.turn) * error;
-    }
-    hold.error += static_cast<float>(shift);
-    hold.turn += static_cast<float>(turn);
   }
 }
 

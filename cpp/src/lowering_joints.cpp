@@ -20,24 +20,30 @@ bool Lowering::lower_positions(const ChunkView& c, std::size_t s, Verdict&) noex
   return true;
 }
 
-// The nominal path integrates the velocities; the rate at which rows are executed may be off.
 bool Lowering::lower_velocities(const ChunkView& c, std::size_t s, Verdict&) noexcept {
   const Slot& slot = slots_[s];
   bool base = false;
   for (std::size_t k = 0; k < static_cast<std::size_t>(slot.count); ++k) {
     const auto j = static_cast<std::size_t>(slot.coordinates[k]);
-    double travel = 0;
     base = base || limits(j).role == Role::kBase;
-    for (std::size_t row = 0; row < c.rows; ++row) {
-      const double step = c.slots[s].at(row, k) * c.dt;
-      travel += std::abs(step);
-      point(row + 1)[j] = point(row)[j] + step;
-      width(row + 1)[j] += model_.envelope.jitter * travel;
-    }
+    for (std::size_t row = 0; row < c.rows; ++row)
+      point(row + 1)[j] = point(row)[j] + c.slots[s].at(row, k) * c.dt;
+    rate(j, c);
   }
   if (base)
     for (std::size_t row = 0; row < c.rows; ++row) displace_base(row + 1);
   return true;
+}
+
+// Notes that joint j is told velocities: rows may be executed at a rate that is off, and they lead
+// on from wherever the joint is.
+void Lowering::rate(std::size_t j, const ChunkView& c) noexcept {
+  rated_[j] = true;
+  double travel = 0;
+  for (std::size_t row = 0; row < c.rows; ++row) {
+    travel += std::abs(point(row + 1)[j] - point(row)[j]);
+    width(row + 1)[j] = lag_[j] + model_.envelope.jitter * travel;
+  }
 }
 
 // Torque is trusted to accelerate each joint by at most its limit times the share of the effort
@@ -94,6 +100,15 @@ bool Lowering::lower_torques(const ChunkView& c, std::size_t s, Verdict& out) no
   }
   out.joint = -1;
   return true;
+}
+
+Vec3 base_twist(const RobotModel& model, const Measured& measured) noexcept {
+  const auto at = [&](const auto& values, std::size_t i) {
+    return model.base[i] < 0 ? 0.0 : values[static_cast<std::size_t>(model.base[i])];
+  };
+  const double yaw = at(measured.q, 2), x = at(measured.qd, 0), y = at(measured.qd, 1);
+  return {std::cos(yaw) * x + std::sin(yaw) * y, -std::sin(yaw) * x + std::cos(yaw) * y,
+          at(measured.qd, 2)};
 }
 
 // Base joints as a displacement in the base's own frame at the start.

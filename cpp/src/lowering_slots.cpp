@@ -23,9 +23,6 @@ bool by_joint(Mode m) {
   return in(m, {Mode::kJointPosition, Mode::kJointVelocity, Mode::kJointTorque,
                 Mode::kJointTrajectory, Mode::kDexHandJoint});
 }
-bool cartesian(Mode m) {
-  return in(m, {Mode::kCartesianPose, Mode::kCartesianDelta, Mode::kCartesianTwist});
-}
 bool gripper(Mode m) { return in(m, {Mode::kGripperBinary, Mode::kGripperPosition}); }
 
 }  // namespace
@@ -40,7 +37,6 @@ bool Lowering::resolve(const ChunkView& chunk, Verdict& out) noexcept {
   if (!std::isfinite(chunk.dt)) return refuse(out, Status::kNotFinite, chunk.dt);
   if (!(chunk.dt > 1e-5) || chunk.dt > 10) return refuse(out, Status::kMalformed, chunk.dt, 10);
   owned_.fill(false);
-  resolved_.fill(false);
   moves_ = torque_ = base_owned_ = false;
   for (std::size_t i = 0; i < chunk.count; ++i) {
     out.slot = static_cast<std::int16_t>(i);
@@ -101,11 +97,8 @@ bool Lowering::resolve_slot(const ChunkView& chunk, std::size_t index, Verdict& 
         std::unique(slot.coordinates.begin(), slot.coordinates.begin() + slot.count) -
         slot.coordinates.begin());
   }
-  for (int k = 0; k < slot.count; ++k) {
+  for (int k = 0; k < slot.count; ++k)
     if (!own(slot.coordinates[static_cast<std::size_t>(k)], out)) return false;
-    resolved_[static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)])] =
-        cartesian(mode);
-  }
   return true;
 }
 

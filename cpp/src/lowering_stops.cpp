@@ -1,5 +1,5 @@
-// What is told velocities goes on while it stops: after the last row, and wherever a base changes
-// its twist. Built once all slots are lowered, because all of them stop together.
+// What is told velocities goes on while it stops: after the last row, and wherever it changes
+// them. Built once all slots are lowered, because all of them stop together.
 #include <algorithm>
 #include <cmath>
 
@@ -8,21 +8,29 @@
 namespace openral {
 
 void Lowering::stops(const ChunkView& c) noexcept {
-  const SlotView* twist = nullptr;
-  for (std::size_t s = 0; s < c.count; ++s)
-    if (static_cast<Mode>(c.slots[s].mode) == Mode::kBodyTwist) twist = &c.slots[s];
-  for (std::size_t row = 0; row < c.rows; ++row) {
-    bool changes = row + 1 == c.rows;
-    for (std::size_t k = 0; k < 3 && twist != nullptr && !changes; ++k)
-      changes = twist->at(row, k) != twist->at(row + 1, k);
-    if (changes) stop(c, row);
+  for (std::size_t row = 0; row < c.rows; ++row)
+    if (turns(c, row)) stop(c, row);
+}
+
+// Whether what is told velocities leaves its line after a row: elsewhere it stops on its path.
+bool Lowering::turns(const ChunkView& c, std::size_t row) const noexcept {
+  if (row + 1 == c.rows) return true;
+  const double *before = point(row), *here = point(row + 1), *next = point(row + 2);
+  for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    if (!rated_[j]) continue;
+    const double step = here[j] - before[j], change = next[j] - here[j] - step;
+    if (std::abs(change) > 1e-9 * (1 + std::abs(step))) return true;
   }
+  for (std::size_t s = 0; s < c.count; ++s)
+    for (std::size_t k = 0; k < 3 && static_cast<Mode>(c.slots[s].mode) == Mode::kBodyTwist; ++k)
+      if (c.slots[s].at(row, k) != c.slots[s].at(row + 1, k)) return true;
+  return false;
 }
 
 // A span from the point after `row` to where everything comes to rest. The base and the joints
 // need not stop at the same time: where both move, joints get a box that holds all of their way.
 void Lowering::stop(const ChunkView& c, std::size_t row) noexcept {
-  const int spans = span_count_, points = point_count_, holds = hold_count_;
+  const int spans = span_count_, points = point_count_;
   const auto from = static_cast<std::size_t>(point_count_++);
   const auto to = static_cast<std::size_t>(point_count_++);
   std::copy_n(point(row + 1), skeleton_.coordinates, point(from));
@@ -30,53 +38,28 @@ void Lowering::stop(const ChunkView& c, std::size_t row) noexcept {
   Span& added = spans_[static_cast<std::size_t>(span_count_ - 1)];
   double* wide = width(static_cast<std::size_t>(added.width));
   std::copy_n(width(row + 1), skeleton_.coordinates, wide);
-  const Span& reached = spans_[row + 1];
-  for (int h = 0; h < reached.holds; ++h)
-    hold(added, holds_[static_cast<std::size_t>(reached.hold + h)]);
   std::copy_n(point(from), skeleton_.coordinates, point(to));
   const bool base = coast_base(c, row, point(from), point(to), wide);
-  bool moves = coast_joints(c, row, base, point(from), point(to), wide) || base;
-  if (row + 1 == c.rows) {
-    bool twisted = false;
-    for (std::size_t s = 0; s < c.count; ++s)
-      twisted = twisted ||
-                (static_cast<Mode>(c.slots[s].mode) == Mode::kCartesianTwist && slots_[s].solved);
-    if (twisted) {
-      for (int h = 0; h < added.holds; ++h) {
-        // The hold of a tool that coasts is replaced by the one of its way on.
-        const int tool = holds_[static_cast<std::size_t>(added.hold + h)].tool;
-        for (std::size_t s = 0; s < c.count; ++s)
-          if (static_cast<Mode>(c.slots[s].mode) == Mode::kCartesianTwist && slots_[s].tool == tool)
-            added.holds = 0;
-      }
-      moves = coast_tools(c, base, added) || moves;
-    }
-  }
-  if (moves) return;
+  if (coast_joints(c, row, base, point(from), point(to), wide) || base) return;
   span_count_ = spans;
   point_count_ = points;
-  hold_count_ = holds;
 }
 
 bool Lowering::coast_joints(const ChunkView& c, std::size_t row, bool with_base, double* from,
                             double* to, double* wide) noexcept {
   bool moves = false;
-  for (std::size_t s = 0; s < c.count; ++s) {
-    const Slot& slot = slots_[s];
-    if (static_cast<Mode>(c.slots[s].mode) != Mode::kJointVelocity) continue;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(slot.count); ++k) {
-      const auto j = static_cast<std::size_t>(slot.coordinates[k]);
-      const double way = c.slots[s].at(row, k) * model_.envelope.stop_time;
-      if (limits(j).role != Role::kBody || way == 0) continue;
-      const double end = std::clamp(from[j] + way, std::min(limits(j).lower, from[j]),
-                                    std::max(limits(j).upper, from[j]));
-      moves = true;
-      if (with_base || std::abs(end - from[j]) < std::abs(way) * (1 - 1e-9)) {
-        wide[j] += std::abs(end - from[j]) / 2;
-        from[j] = to[j] = (from[j] + end) / 2;
-      } else {
-        to[j] = end;
-      }
+  for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    if (!rated_[j] || limits(j).role != Role::kBody) continue;
+    const double way = (point(row + 1)[j] - point(row)[j]) / c.dt * model_.envelope.stop_time;
+    if (way == 0) continue;
+    const double end = std::clamp(from[j] + way, std::min(limits(j).lower, from[j]),
+                                  std::max(limits(j).upper, from[j]));
+    moves = true;
+    if (with_base || std::abs(end - from[j]) < std::abs(way) * (1 - 1e-9)) {
+      wide[j] += std::abs(end - from[j]) / 2;
+      from[j] = to[j] = (from[j] + end) / 2;
+    } else {
+      to[j] = end;
     }
   }
   return moves;

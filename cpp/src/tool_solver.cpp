@@ -9,6 +9,8 @@ namespace {
 using Matrix = std::array<double, 9>;
 constexpr double kDamping = 1e-6;  // squared; small beside any singular value worth using
 constexpr int kSteps = 6;
+// Metres that a radian counts for: an arm that cannot do all six turns a little off, not aside.
+constexpr double kTurnWeight = 0.1;
 
 Vec3 cross(const Vec3& a, const Vec3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
@@ -106,7 +108,7 @@ Pose ToolSolver::walk(const SkeletonTool& tool, const double* q, Column* columns
     const Vec3 linear = f.revolute ? cross(axes[i], arm) : axes[i];
     for (std::size_t k = 0; k < 3; ++k) {
       column.v[k] += f.multiplier * linear[k];
-      if (f.revolute) column.v[3 + k] += f.multiplier * axes[i][k];
+      if (f.revolute) column.v[3 + k] += kTurnWeight * f.multiplier * axes[i][k];
     }
   }
   return at;
@@ -156,7 +158,7 @@ ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q) 
     double e[6];
     for (std::size_t k = 0; k < 3; ++k) {
       e[k] = target.translation[k] - at.translation[k];
-      e[3 + k] = turn[k];
+      e[3 + k] = kTurnWeight * turn[k];
     }
     left = {std::sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), norm(turn)};
     if (step == kSteps || (left.shift < 1e-6 && left.turn < 1e-5)) return left;

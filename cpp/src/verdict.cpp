@@ -26,6 +26,7 @@ const char* status_name(Status status) {
                                        "tool_speed",
                                        "tool_rate",
                                        "step",
+                                       "unsolved",
                                        "base_speed",
                                        "gripper_range",
                                        "not_finite",

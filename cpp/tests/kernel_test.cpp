@@ -76,7 +76,7 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 
 TEST(a_verdict_allocates_nothing_in_any_mode) {
   Random r(11);
-  int accepted = 0, refused = 0;
+  int accepted = 0, refused = 0, rewritten = 0;
   for (int round = 0; round < 60; ++round) {
     const RobotModel m = robot(r, true);
     Kernel kernel(m, {});
@@ -85,12 +85,13 @@ TEST(a_verdict_allocates_nothing_in_any_mode) {
       const std::vector<double> q = configuration(r, m), still(q.size(), 0);
       kernel.set_state(q, still, kNow);
       const auto bytes =
-          chunk(static_cast<Mode>(mode), rows(r, m, static_cast<Mode>(mode), q, 0.02), 0.05);
+          chunk(static_cast<Mode>(mode), rows(r, m, static_cast<Mode>(mode), q, 0.004), 0.05);
       const long before = allocations.load();
       for (int again = 0; again < 2; ++again) {
         kernel.reset();
         const Verdict v = kernel.validate(bytes, kNow);
         (v.accepted ? accepted : refused)++;
+        rewritten += v.rewritten ? 1 : 0;
         kernel.estop();
         (void)kernel.recover();
         (void)kernel.validate(bytes, kNow);
@@ -98,7 +99,7 @@ TEST(a_verdict_allocates_nothing_in_any_mode) {
       CHECK(allocations.load() == before);
     }
   }
-  CHECK(accepted > 30 && refused > 30);
+  CHECK(accepted > 30 && refused > 30 && rewritten > 10);
 }
 
 TEST(scalar_and_vector_code_agree) {

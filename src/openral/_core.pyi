@@ -40,7 +40,8 @@ class Envelope:
     recheck: float
     stop_time: float
     jitter: float
-    ik_slack: float
+    follow_shift: float
+    follow_turn: float
     recovery_speed: float
     state_age: int
     world_age: int
@@ -111,6 +112,10 @@ class Verdict:
     """Whether the stop is latched now."""
     warn_only: bool
     """Whether findings let motion pass: simulation only."""
+    rewritten: bool
+    """Whether `Kernel.rewritten()` is what may be executed, not the chunk's own bytes."""
+    whole: bool
+    """Whether it is proven to its end, and not for `valid_ns` only."""
     mode: str
     slot: int
     row: int
@@ -162,9 +167,7 @@ class Kernel:
     @property
     def vectorised(self) -> bool: ...
     def clearance(self, q: NDArray[np.float64], reach: float) -> list[float]: ...
-    def centre(
-        self, tool: int, target: Sequence[float], q: NDArray[np.float64]
-    ) -> list[float]: ...
+    def rewritten(self) -> bytes: ...
 
 class ViewReport:
     """What became of one view."""

@@ -1,7 +1,7 @@
 """What the kernel accepts, the HAL executes clear: the promise across the two, in every mode.
 
-The kernel proves a chunk from the measured state; the HAL's own interpolation and inverse
-kinematics then decide which joint path is driven. It must be one that the proof covers.
+The kernel proves a chunk from the measured state; the HAL's own interpolation then decides which
+joint path is driven. It must be one that the proof covers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from openral.hal.executor import ChunkExecutor
 from openral.manifest import ControlMode, load_robot
+from openral.ros import types
 from openral.safety.kernel import Kernel
 from openral.safety.obstacles import Sphere
 from tests.hal.chunks import chunk, slot
@@ -88,8 +89,10 @@ def test_an_accepted_chunk_keeps_the_margin_when_it_is_executed(
     kernel.reset()
     kernel.set_world(obstacles, now)
     kernel.set_state(start, np.zeros(start.size), now)
-    action = proposal(robot, rng, start, mode)
-    assume(kernel.validate(action, now).accepted)
+    payload = types.encode(proposal(robot, rng, start, mode))
+    verdict = kernel.validate_bytes(payload, now)
+    assume(verdict.accepted)
+    action = types.decode("openral_msgs/msg/ActionChunk", kernel.action(payload, verdict))
     for q in execute(robot, action, start):
         world, own = kernel.clearance(q)
         assert world >= robot.safety.margin_m - 1e-6

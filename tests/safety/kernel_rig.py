@@ -136,9 +136,9 @@ class Rig:
         made.header = self.header()
         return made
 
-    def sweep(self, twist: list[float], rows: int, dt: float) -> Any:
-        """A cartesian proposal."""
-        made = chunk(slot(ControlMode.CARTESIAN_TWIST, [twist] * rows), dt=dt, sequence=5)
+    def moved(self, mode: ControlMode, row: list[float], rows: int, dt: float) -> Any:
+        """A proposal of equal rows."""
+        made = chunk(slot(mode, [row] * rows), dt=dt, sequence=5)
         made.header = self.header()
         return made
 

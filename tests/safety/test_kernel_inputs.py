@@ -180,7 +180,7 @@ def test_voxels_that_cannot_be_used_drop_motion() -> None:
 
 @given(st.integers(1, 12), st.floats(0.01, 0.2), st.floats(0, 2), st.booleans())
 def test_what_is_left_of_a_motion(rows: int, dt: float, share: float, told: bool) -> None:
-    made: Any = chunk(M.CARTESIAN_DELTA, np.tile([0.01, 0, 0, 0, 0, 0.1], (rows, 1)), dt=dt)
+    made: Any = chunk(M.JOINT_VELOCITY, np.tile([0.01, 0, 0, 0, 0, 0.1], (rows, 1)), dt=dt)
     running = RunningChunk(types.encode(made), 3, NOW, 50_000_000)
     started = NOW
     if told:  # the HAL began a little later
@@ -201,7 +201,7 @@ def test_what_is_left_of_a_motion(rows: int, dt: float, share: float, told: bool
 
 
 def test_time_without_a_proof_is_noticed() -> None:
-    made: Any = chunk(M.CARTESIAN_DELTA, np.zeros((10, 6)), dt=0.1)
+    made: Any = chunk(M.JOINT_TORQUE, np.zeros((10, 6)), dt=0.1)
     running = RunningChunk(types.encode(made), 1, NOW, 50_000_000)
     assert not running.proven_to_the_end
     assert not running.overran(NOW + 49_000_000)

@@ -8,9 +8,10 @@ import pytest
 
 from openral.errors import ConfigError
 from openral.ros import Outcome
-from openral.safety.__main__ import parameters as parse_parameters
+from openral.ros.given_parameters import given_parameters
 from openral.safety.kernel import Gate
 from openral.safety.kernel_node import SafetyKernelNode
+from openral.safety.kernel_parameters import KernelParameters
 from openral.safety.run_key import RunKey
 from openral.safety.safety_status import Mode
 from tests.ros.conftest import Graph
@@ -38,7 +39,7 @@ def test_parameters_are_checked(graph: Graph) -> None:
     with pytest.raises(ConfigError, match="hal_mode"):
         SafetyKernelNode(RunKey.create(), context=context, parameters={"hal_mode": "dream"})
     with pytest.raises(ConfigError, match="no parameter 'robot_yml'"):
-        parse_parameters(["robot_yml=ur5e"])
+        given_parameters(["robot_yml=ur5e"], list(vars(KernelParameters())))
 
 
 def test_deactivated_it_is_idle_again(graph: Graph) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from openral.manifest.control import ControlMode
 from openral.manifest.library import robot_path
 from openral.ros import types
 from openral.safety import topics
@@ -199,12 +200,12 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
     path = tmp_path / "panda.yaml"
     path.write_text(yaml.safe_dump(data))
     rig.start_armed(robot=path)
-    slow = [0.0, 0.002, 0.0, 0.0, 0.0, 0.0]
-    first = rig.propose(rig.sweep(slow, 8, 0.1))
+    limp = [0.0] * len(ROBOT.driven)
+    first = rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 8, 0.1))
     assert first.status == ACCEPTED, first.detail
     time.sleep(1.1)
     assert rig.state.state == ARMED, rig.state.detail
-    assert rig.propose(rig.sweep(slow, 100, 0.1)).status == ACCEPTED
+    assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
     time.sleep(0.8)
     assert rig.state.state == ARMED, rig.state.detail
     rig.balls(hand())
@@ -214,6 +215,24 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
     wait_until(lambda: rig.failures)
     told = explain(parse_case(rig.failures[-1].evidence, ROBOT), ROBOT)
     assert told["status"] == "world_collision"
+
+
+def test_a_cartesian_candidate_is_sealed_as_the_joint_rows_that_were_proven(rig: Rig) -> None:
+    rig.start_armed()
+    asked = rig.moved(ControlMode.CARTESIAN_TWIST, [0.0, 0.02, 0.0, 0.0, 0.0, 0.0], 100, 0.05)
+    verdict = rig.propose(asked)
+    assert verdict.status == ACCEPTED, verdict.detail
+    wait_until(lambda: rig.safe)
+    action = rig.gatekeeper.check(rig.safe[-1])
+    assert action is not None
+    done = action.chunk
+    assert (done.sequence, done.dt, done.rows) == (asked.sequence, asked.dt, asked.rows)
+    assert bytes(done.trace_id) == bytes(asked.trace_id)
+    assert done.control_mode == ControlMode.JOINT_VELOCITY.byte
+    arm = [joint.name for joint in ROBOT.driven if joint.role == "arm"]
+    assert list(done.slots[0].joint_names) == arm
+    time.sleep(0.5)  # proven to its end: nothing is checked again on its way
+    assert rig.state.state == ARMED, rig.state.detail
 
 
 def test_recovery(rig: Rig) -> None:

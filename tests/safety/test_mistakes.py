@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError
+from openral.hal.tool_ik import ToolIK
+from openral.manifest.kinematics import Kinematics
 from openral.manifest.library import load_robot, shipped_robots
+from openral.ros import types
 from openral.ros.types import registry
 from openral.safety import Box, Gate, Kernel, Sphere, VoxelGrid
 from openral.safety.bench_robot import bench_robot
@@ -116,14 +119,28 @@ def test_06_standing_still_is_accepted_in_every_mode_from_any_valid_state(seed: 
         assert kernel.validate(chunk(mode, np.tile(q, (64, 1))), NOW).accepted
 
 
-def test_07_inverse_kinematics_is_not_taken_for_the_truth() -> None:
-    # A ball beside the elbow, off the centre's path but within what a redundant arm may do.
-    robot = bench_robot(ik_slack=4.0, tracking_error=0.0)
-    rows = np.tile([0.012, 0.0, 0.0, 0.0, 0.0, 0.0], (5, 1))
-    beside = Sphere("ball", (-0.2, 0.18, 0.57), 0.03)
-    trusting = at_home(bench_robot(ik_slack=0.0, tracking_error=0.0), [beside])
-    assert trusting.validate(chunk(M.CARTESIAN_DELTA, rows), NOW).accepted
-    assert not at_home(robot, [beside]).validate(chunk(M.CARTESIAN_DELTA, rows), NOW).accepted
+def test_07_what_inverse_kinematics_found_is_what_is_proven_and_executed() -> None:
+    # 16 cm of tool motion: its end by independent kinematics, its elbow against a ball.
+    robot = bench_robot(tracking_error=0.0)
+    rows = np.tile([0.0, 0.008, 0.0, 0.0, 0.0, 0.0], (20, 1))
+    payload = types.encode(chunk(M.CARTESIAN_DELTA, rows))
+    kernel = at_home(robot)
+    verdict = kernel.validate_bytes(payload, NOW)
+    assert verdict.accepted, str(verdict)
+    done = types.decode("openral_msgs/msg/ActionChunk", kernel.action(payload, verdict)).slots[0]
+    travel = np.reshape(done.data, (20, done.width)).sum(axis=0) * 0.05
+    start = np.array(robot.home_position)
+    end = start + [dict(zip(done.joint_names, travel, strict=True)).get(n, 0.0)
+                   for n in robot.joint_names]  # fmt: skip
+    kinematics = Kinematics(robot)
+    tool = ToolIK(robot, robot.end_effectors[0])
+    assert tool.pose(end)[:3, 3] - tool.pose(start)[:3, 3] == pytest.approx([0, 0.16, 0], abs=2e-3)
+    elbow = kinematics.links.index("link4")
+    places = [kinematics.poses(q)[elbow][:3, 3] for q in (start, end)]
+    away = places[1] + 1.5 * (places[1] - places[0])
+    assert np.linalg.norm(places[1] - places[0]) > 0.01
+    blocked = at_home(robot, [Sphere("ball", tuple(map(float, away)), 0.05)])
+    assert blocked.validate_bytes(payload, NOW).status == "world_collision"
 
 
 @pytest.mark.parametrize("robot_id", shipped_robots())

@@ -127,15 +127,6 @@ def test_a_delta_in_the_tool_frame_moves_along_the_tool() -> None:
     assert down.status == "world_collision"
 
 
-def test_a_target_out_of_reach_falls_back_to_the_shell() -> None:
-    kernel = at_home(bench_robot(cartesian_step_m=2.0, ee_speed_m_s=100.0))
-    far = np.zeros((1, 6))
-    far[0, 0] = 1.5
-    verdict = kernel.validate(chunk(M.CARTESIAN_DELTA, far), NOW)
-    assert not verdict.accepted  # joint-rate shells of a folded arm touch each other
-    assert verdict.status == "self_collision"
-
-
 def test_a_base_brakes_before_the_wall() -> None:
     robot = mobile_robot()
     ahead = Box("wall", (1.6, 0.0, 0.5), (0.1, 2.0, 0.5))

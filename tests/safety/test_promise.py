@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
-import mujoco
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from openral.manifest.robot import RobotDescription
+from openral.ros import types
 from openral.safety import Kernel
 from tests.safety.drawing import random_arm, random_grid, random_world
 from tests.safety.helpers import NOW, M, chunk, composite, mobile_robot
@@ -27,6 +28,7 @@ FEW = settings(
 )
 TINY = 2e-6  # what MuJoCo's own distances may be off by
 DT = 0.05
+CHUNK = "openral_msgs/msg/ActionChunk"
 
 
 @dataclass
@@ -136,67 +138,45 @@ def _twist_rows(rng: np.random.Generator, count: int) -> np.ndarray:
     return out
 
 
-class _Follower:
-    """Somebody else's differential inverse kinematics, with a null-space motion of its own."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.model, self.data = scene.oracle.model, scene.oracle.data
-        self.scene = scene
-        self.body = int(self.model.nbody - 1)
-
-    def tool(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        self.scene.oracle.place(q)
-        tcp = np.array(self.scene.robot.end_effectors[0].tcp.xyz)
-        rotation = self.data.xmat[self.body].reshape(3, 3).copy()
-        at = self.data.xpos[self.body] + rotation @ tcp
-        jac = np.zeros((6, self.model.nv))
-        mujoco.mj_jac(self.model, self.data, jac[:3], jac[3:], at, self.body)
-        return at, rotation, jac
-
-    def step(self, q: np.ndarray, at: np.ndarray, rotation: np.ndarray, bias: np.ndarray):
-        p, r, jac = self.tool(q)
-        error = np.concatenate([at - p, Rotation.from_matrix(rotation @ r.T).as_rotvec()])
-        inverse = np.linalg.pinv(jac, rcond=1e-3)
-        move = inverse @ error
-        null = (np.eye(len(q)) - inverse @ jac) @ bias
-        return q + move + null * np.abs(move).max(), float(np.linalg.norm(error))
+def _tool(scene: Scene, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    scene.oracle.place(q)
+    data, body = scene.oracle.data, int(scene.oracle.model.nbody - 1)
+    rotation = data.xmat[body].reshape(3, 3).copy()
+    return data.xpos[body] + rotation @ scene.robot.end_effectors[0].tcp.xyz, rotation
 
 
 @settings(FEW, max_examples=30)
 @given(SEEDS)
-def test_cartesian_rows_followed_by_someone_elses_inverse_kinematics(seed: int) -> None:
+def test_cartesian_rows_and_the_joint_rows_in_their_place(seed: int) -> None:
     rng = np.random.default_rng(seed)
     scene = Scene(random_arm(rng, joints=int(rng.integers(6, 8)), cartesian_step_rad=0.5), rng)
-    follower = _Follower(scene)
     safety = scene.robot.safety
     for _ in range(4):
         scene.kernel.reset()
-        rows = _twist_rows(rng, 4)
+        rows = _twist_rows(rng, int(rng.integers(1, 20)))
         mode = M.CARTESIAN_DELTA if rng.random() < 0.5 else M.CARTESIAN_TWIST
-        data = rows if mode is M.CARTESIAN_DELTA else rows / DT
-        if not scene.kernel.validate(chunk(mode, data), NOW).accepted:
+        payload = types.encode(chunk(mode, rows if mode is M.CARTESIAN_DELTA else rows / DT))
+        verdict = scene.kernel.validate_bytes(payload, NOW)
+        if not verdict.accepted:
             continue
-        q = scene.q.copy()
-        at, rotation, _ = follower.tool(q)
-        bias = rng.normal(size=len(q))
-        bias *= rng.uniform(0, 0.4) / np.abs(bias).max()
-        fine, elapsed = 10, 0.0
-        for row in rows:
-            start, turn = at, rotation
-            for k in range(1, fine + 1):
-                at = start + row[:3] * k / fine
-                rotation = Rotation.from_rotvec(row[3:] * k / fine).as_matrix() @ turn
-                after, _ = follower.step(q, at, rotation, bias)
-                after, error = follower.step(after, at, rotation, bias * 0)
-                elapsed += DT / fine
-                fast = np.abs(after - q).max() > 2.0 * DT / fine
-                if fast or error > 1e-3 or elapsed > safety.recheck_s + safety.stop_s:
-                    break
-                q = after
-                scene.assert_clear(q)
-            else:
-                continue
-            break
+        done: Any = types.decode(CHUNK, scene.kernel.action(payload, verdict))
+        rates = np.reshape(done.slots[0].data, (done.rows, done.slots[0].width))
+        columns = [scene.robot.joint_names.index(n) for n in done.slots[0].joint_names]
+        path = [scene.q]
+        at, rotation = _tool(scene, scene.q)
+        for row, rate in zip(rows, rates, strict=True):
+            step = np.zeros(len(scene.q))
+            step[columns] = rate * DT
+            path.append(path[-1] + step)
+            at, rotation = at + row[:3], Rotation.from_rotvec(row[3:]).as_matrix() @ rotation
+            there, turned = _tool(scene, path[-1])
+            assert np.linalg.norm(there - at) <= safety.cartesian_error_m
+            turn = Rotation.from_matrix(rotation.T @ turned).magnitude()
+            assert turn <= safety.cartesian_error_rad
+        path.append(path[-1] + step / DT * safety.stop_s * rng.uniform(0, 1))
+        limits = np.array([j.position_range for j in scene.robot.driven])
+        path[-1] = np.clip(path[-1], limits[:, 0], limits[:, 1])
+        scene.assert_path_clear(path)
 
 
 @settings(FEW, max_examples=20)

@@ -76,7 +76,7 @@ def test_every_joint_can_move_away_from_home(name: str) -> None:
 @pytest.mark.parametrize(("name", "mode"), MOVING)
 def test_a_fast_self_collision_is_refused(name: str, mode: M) -> None:
     statuses = set()
-    for motion in islice(into_itself(ROBOTS[name], mode), 24):
+    for motion in islice(into_itself(ROBOTS[name], mode), 6):
         verdict = motion.kernel(mode).validate(motion.chunk(mode), NOW)
         assert not verdict.accepted
         statuses.add(verdict.status)

@@ -45,6 +45,7 @@ struct SlotView {
 };
 
 struct ChunkView {
+  std::span<const std::byte> head;  // header, sequence and trace id as they came
   std::uint64_t sequence = 0;
   std::uint8_t mode = 0;
   double dt = 0;

@@ -42,6 +42,9 @@ class Kernel {
   void set_base(double x, double y, double yaw, std::int64_t stamp);
 
   Verdict validate(std::span<const std::byte> chunk, std::int64_t now) noexcept;
+  // The chunk to be executed in place of the last one judged, where its verdict says `rewritten`.
+  // Stays until the next call of `validate`.
+  std::span<const std::byte> rewritten() const noexcept { return writer_.bytes(); }
 
   void estop() noexcept { gate_.store(Gate::kStopped); }
   void reset() noexcept { gate_.store(Gate::kReady); }
@@ -90,12 +93,13 @@ class Kernel {
 
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
-  Status prove(const ChunkView& chunk, const Inputs& in, Verdict& out) noexcept;
+  Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
   bool loosen(const Inputs& in, Query& query) noexcept;
   float tracking(const LeverList& list) const noexcept;
   bool leads_away(const ChunkView& chunk, const Inputs& in) noexcept;
   void explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept;
-  Vec3 base_error(const Inputs& in) const noexcept;
+  Vec3 base_error(const Inputs& in, std::int64_t now) const noexcept;
+  Vec3 since_seen(const Inputs& in) const noexcept;
   bool stalled(std::int64_t now) noexcept;
   Query query(const Inputs& in) noexcept;
 
@@ -105,6 +109,7 @@ class Kernel {
   ProveFunction prove_;
   ChunkView chunk_;  // the chunk being judged
   Lowering lowering_;
+  ChunkWriter writer_;
   Latest<State> state_;
   Latest<Obstacles> world_;
   Latest<Voxels> voxels_;

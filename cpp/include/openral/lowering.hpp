@@ -4,17 +4,21 @@
 
 #include <vector>
 
-#include "openral/chunk.hpp"
+#include "openral/chunk_writer.hpp"
 #include "openral/prover.hpp"
 #include "openral/tool_solver.hpp"
 #include "openral/verdict.hpp"
 
 namespace openral {
 
-// The robot as measured, in the model's order.
+// The robot as measured, in the model's order, and how long ago that was.
 struct Measured {
   std::array<double, kMaxCoordinates> q{}, qd{};
+  double age = 0;
 };
+
+// The base's measured forward, left and turning speed.
+Vec3 base_twist(const RobotModel& model, const Measured& measured) noexcept;
 
 class Lowering {
  public:
@@ -30,9 +34,12 @@ class Lowering {
   // far the base may have moved since the obstacles were seen.
   bool lower(const ChunkView& chunk, const Measured& start, double speed, const Vec3& base_error,
              Verdict& out) noexcept;
+  // Whether slots were given joint rows of ours, and the chunk with them in place.
+  bool rewrites() const { return rewrites_; }
+  void write(const ChunkView& chunk, ChunkWriter& out) const noexcept;
 
   Path path() const {
-    return {points_.data(), widths_.data(), spans_.data(), holds_.data(), span_count_, base_seen_};
+    return {points_.data(), widths_.data(), spans_.data(), nullptr, span_count_, base_seen_};
   }
   const double* final_point(const ChunkView& chunk) const { return point(chunk.rows); }
   double valid_seconds() const { return valid_; }
@@ -43,42 +50,38 @@ class Lowering {
     int count = 0;
     std::array<int, kMaxWidth> coordinates{};
     int tool = -1;
-    // Of a cartesian slot: where its rows end, whether joint values reach there, what was missed.
-    Pose target;
-    bool solved = false;
-    ToolSolver::Residual missed;
-    std::array<double, kMaxRows + 2> travelled{};  // by row
   };
   bool resolve_slot(const ChunkView& chunk, std::size_t index, Verdict& out) noexcept;
   bool resolve_joints(const SlotView& view, Slot& slot, Verdict& out) const noexcept;
   bool resolve_tool(const SlotView& view, Slot& slot, Verdict& out) const noexcept;
   bool own(int coordinate, Verdict& out) noexcept;
 
+  void begin(const ChunkView& c, const Measured& start) noexcept;
+  bool within_range(Verdict& out) const noexcept;
+  bool lower_slot(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_positions(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_velocities(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_torques(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
   bool lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  void rate(std::size_t j, const ChunkView& c) noexcept;
   bool cartesian_target(const ChunkView& c, std::size_t s, std::size_t row, Pose& target,
-                        Verdict& out) noexcept;
-  bool follow(Slot& slot, Span& span, const Pose& before, const Pose& target, int step,
-              double* q) noexcept;
-  void hold(Span& span, const Hold& added) noexcept;
-  void shell(std::size_t s) noexcept;
+                        Verdict& out) const noexcept;
+  bool follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
+               const double* to, ToolSolver::Residual& missed, Verdict& out) const noexcept;
   bool check_rows(const ChunkView& c, Verdict& out) noexcept;
   bool check_joint(const ChunkView& c, std::size_t row, std::size_t j, Verdict& out) noexcept;
   bool check_base(const ChunkView& c, std::size_t row, Verdict& out) noexcept;
   void displace_base(std::size_t row) noexcept;
   void widen(const Vec3& base_error) noexcept;
-  void widen_holds(const Span& s, double reached) noexcept;
   void span(int from, int to, int row, float rate) noexcept;
   void stops(const ChunkView& c) noexcept;
   void stop(const ChunkView& c, std::size_t row) noexcept;
+  bool turns(const ChunkView& c, std::size_t row) const noexcept;
   bool coast_joints(const ChunkView& c, std::size_t row, bool with_base, double* from, double* to,
                     double* wide) noexcept;
   bool coast_base(const ChunkView& c, std::size_t row, const double* from, double* to,
                   double* wide) noexcept;
-  bool coast_tools(const ChunkView& c, bool with_base, Span& added) noexcept;
   void drive(const double* from, const double* twist, double seconds, double* to,
              double* wide) const noexcept;
 
@@ -92,14 +95,17 @@ class Lowering {
   ToolSolver solver_;
   std::vector<double> points_, widths_;
   std::vector<Span> spans_;
-  std::vector<Hold> holds_;
-  int span_count_ = 0, point_count_ = 0, hold_count_ = 0;
+  int span_count_ = 0, point_count_ = 0;
   std::array<Slot, kMaxSlots> slots_{};
-  std::array<bool, kMaxCoordinates> owned_{}, resolved_{};  // by a slot; by inverse kinematics
-  bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true;
-  std::array<double, kMaxRows + 2> elapsed_{};  // of cartesian slots, by row
+  std::array<bool, kMaxCoordinates> owned_{}, rated_{};  // by a slot; told velocities
+  std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
+  bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true, rewrites_ = false;
   double valid_ = 0, speed_ = 1;
   Measured start_;
 };
+
+// Rows that say how far to go from wherever one is.
+inline bool relative(Mode m) { return m == Mode::kCartesianDelta || m == Mode::kCartesianTwist; }
+inline bool cartesian(Mode m) { return relative(m) || m == Mode::kCartesianPose; }
 
 }  // namespace openral

@@ -51,15 +51,15 @@ struct EndEffector {
 struct Envelope {
   double self_margin = 0, world_margin = 0;
   Vec3 workspace_lower{-kNone, -kNone, -kNone}, workspace_upper{kNone, kNone, kNone};
-  double tool_speed = kNone, tool_rate = kNone;  // end effector, m/s and rad/s
-  double step = kNone, turn = kNone;             // one cartesian row, m and rad
+  double tool_speed = kNone, tool_rate = kNone;     // end effector, m/s and rad/s
+  double step = kNone, turn = kNone;                // one cartesian row, m and rad
+  double follow_shift = 0.005, follow_turn = 0.05;  // a tool may miss its path by, m and rad
   double base_speed = kNone, base_rate = kNone;
   double base_tracking = 0, base_turn_tracking = 0;  // odometry error, m and rad
   double recheck = 0.1;                              // how soon the next verdict comes, s
   double stop_time = 0.1;                            // how long a stop takes, s
   double base_deceleration = 1;                      // m/s²
   double jitter = 0;            // relative error of the rate at which rows are executed
-  double ik_slack = 1;          // how far a joint may stray from our inverse kinematics, per travel
   double recovery_speed = 0.1;  // share of the velocity limits allowed while recovering
   std::int64_t state_age = 200'000'000, world_age = 1'000'000'000, voxel_age = 1'000'000'000,
                base_age = 200'000'000;  // oldest usable measurement, ns

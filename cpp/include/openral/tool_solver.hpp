@@ -1,4 +1,4 @@
-// Where a tool is, and joint values that bring it somewhere: centres the boxes of cartesian modes.
+// Where a tool is, and joint values that bring it somewhere.
 #pragma once
 
 #include "openral/skeleton.hpp"

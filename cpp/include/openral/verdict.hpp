@@ -31,6 +31,7 @@ enum class Status : std::uint8_t {
   kToolSpeed,
   kToolRate,
   kStep,
+  kUnsolved,
   kBaseSpeed,
   kGripperRange,
   kNotFinite,
@@ -56,6 +57,8 @@ struct Verdict {
   Status status = Status::kAccepted;
   bool accepted = true;    // may be executed
   bool stopped = false;    // the stop is latched after this verdict
+  bool rewritten = false;  // what may be executed is not the chunk's own bytes
+  bool whole = true;       // proven to its end; else for `valid_ns` only
   bool warn_only = false;  // findings do not refuse: simulation
   std::uint8_t mode = 0;   // of the slot concerned, else of the chunk
   std::int16_t slot = -1;

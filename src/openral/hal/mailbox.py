@@ -14,12 +14,19 @@ from openral.errors import TransportError
 T = TypeVar("T")
 
 
+Jobs = queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
+
+
 class Mailbox:
-    """`call` runs on the owner's thread, between two steps; on that thread itself at once."""
+    """`call` runs on the owner's thread, between two steps; on that thread itself at once.
+
+    `look` is for what takes long, such as pictures: one between two steps, after all calls.
+    """
 
     def __init__(self) -> None:
         self._owner: int | None = None
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._calls: Jobs = queue.SimpleQueue()
+        self._looks: Jobs = queue.SimpleQueue()
         self._arrived = threading.Event()
 
     def own(self) -> None:
@@ -33,10 +40,17 @@ class Mailbox:
 
     def call(self, job: Callable[[], T], timeout_s: float = 5.0) -> T:
         """The job's result, or its exception; TransportError when the owner does not serve."""
+        return self._ask(self._calls, job, timeout_s)
+
+    def look(self, job: Callable[[], T], timeout_s: float = 5.0) -> T:
+        """Like `call`, with less urgency."""
+        return self._ask(self._looks, job, timeout_s)
+
+    def _ask(self, jobs: Jobs, job: Callable[[], T], timeout_s: float) -> T:
         if self.mine:
             return job()
         future: Future[T] = Future()
-        self._jobs.put((job, future))
+        jobs.put((job, future))
         self._arrived.set()
         try:
             return future.result(timeout_s)
@@ -47,16 +61,14 @@ class Mailbox:
             ) from None
 
     def serve(self) -> None:
-        """Does what has been asked for; on the owner's thread."""
+        """Does what has been called for, then one look; on the owner's thread."""
         self._arrived.clear()
-        while not self._jobs.empty():
-            job, future = self._jobs.get()
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(job())
-            except BaseException as error:
-                future.set_exception(error)
+        while not self._calls.empty():
+            _do(*self._calls.get())
+        if not self._looks.empty():
+            _do(*self._looks.get())
+        if not self._looks.empty():
+            self._arrived.set()
 
     def wait(self, timeout_s: float) -> None:
         """Sleeps until a job arrives or time is up."""
@@ -65,3 +77,12 @@ class Mailbox:
     def wake(self) -> None:
         """Ends a `wait`."""
         self._arrived.set()
+
+
+def _do(job: Callable[[], Any], future: Future[Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(job())
+    except BaseException as error:
+        future.set_exception(error)

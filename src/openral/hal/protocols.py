@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from openral.hal.snapshot import Snapshot
 from openral.manifest import ControlMode, RobotDescription
-from openral.sim.rollout import CameraInfo, Cloud, Depth, Image
+from openral.sim.rollout import CameraInfo, Cloud, Depth, Image, StaticBox
 
 ActionChunk = Any
 """An openral_msgs/ActionChunk."""
@@ -200,3 +200,45 @@ class SceneResettable(Protocol):
 
     def reset_scene(self, seed: int | None = None) -> None:
         """Begins an episode: the seed's, else the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """How the scene's task stands."""
+
+    number: int
+    """Counts from 0."""
+    seed: int
+    steps: int
+    """Control periods so far, those without an action left out."""
+    success: bool
+    failure: str | None
+    """Why it cannot be done any more."""
+    over: bool
+    """Whether it has ended: done, failed or out of steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class SceneObject:
+    """A thing of the task, as a perfect observer sees it."""
+
+    name: str
+    pose: NDArray[np.float64]
+    """In the robot's root frame: x y z, then quaternion w x y z."""
+    half: tuple[float, float, float]
+    """Half its size along its own axes."""
+
+
+@runtime_checkable
+class SceneSource(Protocol):
+    """Knows the scene around it: simulations alone."""
+
+    @property
+    def episode(self) -> Episode:
+        """How the task stands, as of the latest tick."""
+
+    def known_boxes(self) -> tuple[StaticBox, ...]:
+        """What stands around the robot and never moves."""
+
+    def read_objects(self) -> tuple[SceneObject, ...]:
+        """The task's objects now."""

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from openral.errors import CapabilityMismatch, OpenralError, TransportError
 from openral.hal import idle, ramp
+from openral.hal.episode_book import EpisodeBook
 from openral.hal.executor import ChunkExecutor, Command
 from openral.hal.mailbox import Mailbox
+from openral.hal.protocols import Episode
 from openral.hal.sim_clock import MonotonicTime
 from openral.hal.sim_drive import Drive, make_drive
 from openral.hal.sim_sources import SimSources
@@ -20,7 +22,7 @@ from openral.hal.snapshot import HalStatus, Motion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 from openral.sim.renderer import WrongThread
-from openral.sim.rollout import SimRollout, Step
+from openral.sim.rollout import SimRollout
 
 Vector = NDArray[np.float64]
 
@@ -54,12 +56,9 @@ class SimAttachedHAL(SimSources):
         self._log = NodeLogger(f"hal.{robot.id}")
         self._rollout: SimRollout | None = None
         self._snapshot: Snapshot | None = None
-        self._episode_over = False
-        self._periods = 0
         self._idle_enabled = True
         self._has_clock = False
         self._ticks_ns = 0
-        self._seed = 0
 
     def connect(self) -> None:
         """Makes the scene on this thread, which owns it from now on."""
@@ -79,9 +78,7 @@ class SimAttachedHAL(SimSources):
         self.control_modes = frozenset(executable(self.robot, drive))
         self._executor = ChunkExecutor(self.robot, self.control_modes, brake_s=drive.brake_s)
         self._executor.seed(positions)
-        task = rollout.scene.task
-        self._seed = task.seed if task else 0
-        self._episode_over, self._periods = False, 0
+        self._book = EpisodeBook(rollout.scene)
         self._has_clock = rollout.sim_time_ns() is not None
         self._publish(self._executor.motion)
 
@@ -114,12 +111,20 @@ class SimAttachedHAL(SimSources):
         """The scene's time, steady across resets; None when the backend has no clock."""
         return self.read_state().stamp_ns if self._has_clock else None
 
+    @property
+    def episode(self) -> Episode:
+        """How the scene's task stands."""
+        self.rollout  # noqa: B018 - refuses when not connected
+        return self._book.now
+
     # Commands, from any thread
 
     def send_action(self, chunk: Any, expires_ns: int | None = None) -> None:
         """Executes a chunk; see HAL."""
         self.last_action_ns = time.monotonic_ns()
         self.rollout  # noqa: B018 - refuses when not connected
+        if expires_ns is not None and not self._has_clock:  # then snapshots tell wall time
+            expires_ns += self._ticks_ns - time.time_ns()
         self._executor.submit(chunk, expires_ns)
         self._mailbox.wake()
 
@@ -155,7 +160,7 @@ class SimAttachedHAL(SimSources):
     def step(self) -> None:
         """One tick under what is commanded: rows, hold or stop."""
         self._require_mine()
-        if self._episode_over and self._auto_reset and self._executor.waiting:
+        if self._book.now.over and self._auto_reset and self._executor.waiting:
             # The chunk was proposed, and proven clear, for a pose that the reset takes away.
             self._reset(None)
         start = self._now_ns()
@@ -163,7 +168,9 @@ class SimAttachedHAL(SimSources):
         step = self._drive.advance(command)
         self._ticks_ns += self._drive.tick_ns
         if step is not None:
-            self._judge(step, command.motion.status is HalStatus.STOPPED)
+            stopped = command.motion.status is HalStatus.STOPPED
+            if self._book.count(step, stopped) and self._auto_reset:
+                self._executor.hold("episode over")
         self._publish(command.motion)
 
     def idle_step(self) -> bool:
@@ -177,7 +184,7 @@ class SimAttachedHAL(SimSources):
         try:
             self._drive.idle()
             self._ticks_ns += self._drive.tick_ns
-            self._publish(self.read_state().motion)
+            self._publish(self._executor.motion)
         except Exception as error:
             self._idle_enabled = False
             self._log.warning("idle stepping is off after a fault", error=repr(error))
@@ -219,16 +226,6 @@ class SimAttachedHAL(SimSources):
         backend = self.rollout.sim_time_ns()
         return self._ticks_ns if backend is None else self._time.at(backend)
 
-    def _judge(self, step: Step, stopped: bool) -> None:
-        """Notes an episode's end; one that ran out did so by real steps, not by idle ones."""
-        self._periods += 1
-        task = self.rollout.scene.task
-        out = step.truncated and (task is None or self._periods >= task.max_steps)
-        if (step.terminated or out) and not stopped and not self._episode_over:
-            self._episode_over = True
-            if self._auto_reset:
-                self._executor.hold("episode over")
-
     def _tick(self, start_ns: int, end_ns: int) -> Command:
         state = self.read_state()
         return self._executor.tick(start_ns, end_ns, state.positions, state.velocities)
@@ -249,10 +246,8 @@ class SimAttachedHAL(SimSources):
         self._publish(command.motion)
 
     def _reset(self, seed: int | None) -> None:
-        self._seed = self._seed + 1 if seed is None else seed
-        self.rollout.reset(self._seed)
+        self.rollout.reset(self._book.begin(seed))
         self._drive.reset()
-        self._episode_over, self._periods = False, 0
         self._executor.seed(measure(self.rollout)[0], "scene reset")
         self._publish(self._executor.motion)
 

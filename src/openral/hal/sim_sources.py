@@ -8,10 +8,18 @@ from typing import Protocol
 from openral.errors import CapabilityMismatch
 from openral.hal.mailbox import Mailbox
 from openral.hal.mobile_base import base_state
-from openral.hal.protocols import BaseState, CloudFrame, DepthFrame, Frame, Scan
+from openral.hal.protocols import BaseState, CloudFrame, DepthFrame, Frame, Scan, SceneObject
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
-from openral.sim.rollout import CameraInfo, CloudSource, ScanSource, SimRollout
+from openral.sim.rollout import (
+    CameraInfo,
+    CloudSource,
+    ObjectSource,
+    ScanSource,
+    SimRollout,
+    StaticBox,
+    Surveyed,
+)
 
 Size = tuple[int, int] | None
 
@@ -27,7 +35,7 @@ class _Simulated(Protocol):
 
 
 class SimSources:
-    """CameraSource, DepthSource, CloudMeasuring, LidarSource and MobileBase of a rollout."""
+    """What a rollout has to show: pictures, clouds, scans, odometry, and the scene around."""
 
     @property
     def cameras(self: _Simulated) -> Mapping[str, CameraInfo]:
@@ -36,13 +44,13 @@ class SimSources:
 
     def read_image(self: _Simulated, camera: str, size: Size = None) -> Frame:
         """A picture."""
-        return self._mailbox.call(
+        return self._mailbox.look(
             lambda: Frame(self.rollout.image(camera, size), self.read_state().stamp_ns)
         )
 
     def read_depth(self: _Simulated, camera: str, size: Size = None) -> DepthFrame:
         """A depth picture."""
-        return self._mailbox.call(
+        return self._mailbox.look(
             lambda: DepthFrame(self.rollout.depth(camera, size), self.read_state().stamp_ns)
         )
 
@@ -54,7 +62,7 @@ class SimSources:
                 raise CapabilityMismatch(f"scene '{self.rollout.scene.id}' measures no clouds")
             return CloudFrame(self.rollout.cloud(camera, size), self.read_state().stamp_ns)
 
-        return self._mailbox.call(measure)
+        return self._mailbox.look(measure)
 
     def read_scan(self: _Simulated, lidar: str) -> Scan:
         """One turn of a lidar among the scene's objects."""
@@ -64,8 +72,29 @@ class SimSources:
                 raise CapabilityMismatch(f"scene '{self.rollout.scene.id}' measures no scans")
             return Scan(self.rollout.scan(lidar), self.read_state().stamp_ns)
 
-        return self._mailbox.call(measure)
+        return self._mailbox.look(measure)
 
     def read_base(self: _Simulated) -> BaseState:
         """Odometry of a mobile base."""
         return base_state(self.robot, self.read_state())
+
+    def known_boxes(self: _Simulated) -> tuple[StaticBox, ...]:
+        """Furniture and walls; none where the backend does not tell."""
+
+        def survey() -> tuple[StaticBox, ...]:
+            return self.rollout.static_boxes if isinstance(self.rollout, Surveyed) else ()
+
+        return self._mailbox.call(survey)
+
+    def read_objects(self: _Simulated) -> tuple[SceneObject, ...]:
+        """The task's objects now; none where the backend does not tell."""
+
+        def look() -> tuple[SceneObject, ...]:
+            rollout = self.rollout
+            if not isinstance(rollout, ObjectSource) or not isinstance(rollout, Surveyed):
+                return ()
+            halves = rollout.object_halves
+            poses = rollout.object_poses().items()
+            return tuple(SceneObject(name, pose, halves[name]) for name, pose in poses)
+
+        return self._mailbox.call(look)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,6 +73,8 @@ class StreamedHAL:
     ) -> None:
         self.robot, self.driver, self.rate_hz = robot, driver, rate_hz
         self.control_modes = frozenset(robot.control_modes) - _BEYOND_POSITIONS
+        self.on_tick: Callable[[Snapshot], None] | None = None
+        """Called on the HAL's own thread for each measurement; must be quick and not raise."""
         self._period_ns = round(1e9 / rate_hz)
         self._executor = ChunkExecutor(robot, self.control_modes)
         self._log = NodeLogger(f"hal.{robot.id}")
@@ -206,3 +209,5 @@ class StreamedHAL:
             state.stamp_ns,
             motion,
         )
+        if self.on_tick is not None:
+            self.on_tick(self._snapshot)

@@ -1,8 +1,9 @@
 """ToolIK: differential inverse kinematics of one end effector, on the manifest's own chain.
 
-Damped least squares: of all joint steps that bring the tool nearer it takes the smallest, as the
-safety kernel assumes, and it scales a step down as a whole until every joint keeps to its rate.
-It needs no simulator, so cartesian modes are the same thing on a twin and on hardware.
+Damped least squares: of all joint steps that bring the tool nearer it takes the smallest, and it
+scales a step down as a whole until every joint keeps to its rate. It needs no simulator, so
+cartesian modes are the same thing on a twin and on hardware. Under a safety kernel it is not used:
+the kernel hands on the joint rows that it proved.
 """
 
 from __future__ import annotations

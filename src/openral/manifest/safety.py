@@ -44,6 +44,10 @@ class SafetyEnvelope(Model):
     """Longest step between two cartesian rows."""
     cartesian_step_rad: Positive = 0.2
     """Largest turn between two cartesian rows."""
+    cartesian_error_m: Positive = 0.005
+    """How far an end effector may be from the path that a cartesian chunk asks of it."""
+    cartesian_error_rad: Positive = 0.05
+    """How far it may be turned from that path; more for an arm with fewer than six joints."""
     base_linear_m_s: Positive | None = None
     """Highest speed of a mobile base."""
     base_angular_rad_s: Positive | None = None
@@ -62,8 +66,6 @@ class SafetyEnvelope(Model):
     """Oldest voxel map that a decision may rest on."""
     rate_jitter: NonNegative = 0.05
     """Relative error of the rate at which rows are executed: widens the path of velocity chunks."""
-    ik_slack: NonNegative = 0.5
-    """How far joints may stray from our inverse kinematics in cartesian modes, per travel."""
     recovery_speed: Positive = 0.1
     """Share of the speed limits that is allowed while backing out of the margin."""
     requires_world: bool = False

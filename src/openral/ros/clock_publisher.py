@@ -11,6 +11,7 @@ class ClockPublisher:
     """Publishes /clock; made by the one node that drives the simulation."""
 
     def __init__(self, node: Node) -> None:
+        self._node = node
         # Reliable, because that matches whatever a peer asks for; only the newest counts.
         self._publisher = node.create_publisher("rosgraph_msgs/msg/Clock", "/clock", QoS(depth=1))
         self._last_ns = -1
@@ -25,3 +26,7 @@ class ClockPublisher:
         self._last_ns = now_ns
         self._publisher.publish(types.new("rosgraph_msgs/msg/Clock", clock=time_message(now_ns)))
         return True
+
+    def close(self) -> None:
+        """Leaves /clock to others."""
+        self._node.destroy_publisher(self._publisher)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cyclonedds._clayer import ddspy_take, ddspy_write
-from cyclonedds.core import InstanceState, SampleState, ViewState
+from cyclonedds.core import DDSException, InstanceState, SampleState, ViewState
 from cyclonedds.internal import DDS, dds_c_t
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
@@ -103,7 +103,10 @@ class DdsReader:
 
     def sources(self) -> frozenset[int]:
         """See `transport.Reader`."""
-        return frozenset(self.entity.get_matched_publications())
+        try:
+            return frozenset(self.entity.get_matched_publications())
+        except DDSException:  # closed by another thread meanwhile
+            return frozenset()
 
     def incompatible(self) -> str:
         """See `transport.Reader`."""

@@ -45,6 +45,10 @@ class NodeParameters:
         """Changes all or none."""
         return self._parameters.set_all(parameters)
 
+    def tell_parameter(self, name: str, value: Value) -> None:
+        """Changes a parameter from inside the node, also one that is read-only to others."""
+        self._parameters.put(name, value)
+
     def add_on_set_parameters_callback(self, validate: Validator) -> None:
         """Asked before every change; may refuse it with a reason."""
         self._parameters.add_validator(validate)

@@ -233,6 +233,14 @@ class ParameterStore:
         self._tell(Change(changed=wanted))
         return SetResult(True)
 
+    def put(self, name: str, value: Value) -> None:
+        """For the node itself: changes a parameter, also one that is read-only to others."""
+        with self._lock:
+            if fault := self._fault(Parameter(name, value), declaring=True):
+                raise ConfigError(fault)
+            self._values[name] = value
+        self._tell(Change(changed=[Parameter(name, value)]))
+
     def _fault(self, parameter: Parameter, declaring: bool = False) -> str | None:
         name, value = parameter.name, parameter.value
         descriptor, kind = self._descriptors[name], self._types[name]

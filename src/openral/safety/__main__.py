@@ -11,29 +11,14 @@ import argparse
 import gc
 import sys
 
-import yaml
-
-from openral.errors import ConfigError, OpenralError, choices
+from openral.errors import OpenralError
 from openral.ros import Outcome, spin
-from openral.ros.parameters import Value
+from openral.ros.given_parameters import given_parameters
 from openral.safety.kernel_node import SafetyKernelNode
 from openral.safety.kernel_parameters import KernelParameters
 from openral.safety.run_key import RunKey
 
 _NAMES = ["use_sim_time", *vars(KernelParameters())]
-
-
-def parameters(words: list[str]) -> dict[str, Value]:
-    """`name=value` pairs, values as in YAML."""
-    found: dict[str, Value] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals:
-            raise ConfigError(f"'{word}' is not of the form name=value")
-        if name not in _NAMES:
-            raise ConfigError(f"no parameter '{name}'; {choices(name, _NAMES, 'parameters')}")
-        found[name] = yaml.safe_load(text)
-    return found
 
 
 def main() -> int:
@@ -43,7 +28,8 @@ def main() -> int:
     parser.add_argument("parameters", nargs="*", metavar="name=value")
     options = parser.parse_args()
     try:
-        node = SafetyKernelNode(RunKey.inherited(), parameters=parameters(options.parameters))
+        given = given_parameters(options.parameters, _NAMES)
+        node = SafetyKernelNode(RunKey.inherited(), parameters=given)
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

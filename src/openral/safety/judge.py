@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 _BURST = 20
 _AHEAD_NS = 50_000_000
 """A proposer's clock may be this much ahead of ours."""
-_PROVEN_TO_THE_END = {
-    "joint_position",
-    "joint_velocity",
-    "joint_trajectory",
-    "body_twist",
-    "gripper_binary",
-    "gripper_position",
-    "dex_hand_joint",
-    "foot_placement",
-}
 _CHECKS_PER_PROOF = 3
 
 
@@ -125,14 +115,15 @@ class Judge:
             status = REJECTED if verdict.latched else DROPPED
             return Decision(status, reason, str(verdict), verdict, spent)
         running = None
-        if verdict.mode not in _PROVEN_TO_THE_END:
+        action = self._kernel.action(payload, verdict)
+        if not verdict.whole:
             try:
-                running = RunningChunk(payload, self._node.seal.sequence + 1, now, verdict.valid_ns)
+                running = RunningChunk(action, self._node.seal.sequence + 1, now, verdict.valid_ns)
             except (CorruptMessage, ValueError) as error:
                 self._kernel.estop("malformed")
                 return Decision(REJECTED, "malformed", str(error), verdict, spent)
         wait = round(self._settings.start_within_s * NS)
-        self._safe.publish_bytes(self._node.seal.seal(payload, now, now + wait))
+        self._safe.publish_bytes(self._node.seal.seal(action, now, now + wait))
         self._follow(running, head)
         if verdict.status != "accepted":  # only warned of
             return Decision(ACCEPTED, verdict.status, str(verdict), verdict, spent)

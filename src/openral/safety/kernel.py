@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from openral import _core
-from openral.errors import ConfigError, choices
+from openral.errors import ConfigError
 from openral.manifest.robot import RobotDescription
 from openral.ros.message import Message
 from openral.ros.types import registry
@@ -111,6 +111,14 @@ class Kernel:
         """The verdict on an ActionChunk; a refusal latches the stop."""
         return self.validate_bytes(registry.encode(chunk), now_ns)
 
+    def action(self, candidate: bytes, verdict: Verdict) -> bytes:
+        """The chunk that the last verdict allows to be executed.
+
+        Mostly the candidate's own bytes. Cartesian slots are given the joint rows that were proven
+        in their place; a HAL must execute these and nothing else.
+        """
+        return self._core.rewritten() if verdict.rewritten else candidate
+
     def estop(self, reason: str) -> None:
         """Latches the stop; nothing passes until `reset` or `recover`."""
         self.estop_reason = reason
@@ -141,17 +149,6 @@ class Kernel:
         """Least distance to the world and between links at a pose, cut off at `reach`."""
         world, own = self._core.clearance(self._joints(q), reach)
         return world, own
-
-    def centre(self, hand: str, target: ArrayLike, q: Joints) -> NDArray[np.float64]:
-        """Joint positions that bring a hand's tool from `q` to a 4×4 pose in the base frame.
-
-        Cartesian modes are proven around them; a driver that executes such modes must stay near.
-        """
-        names = [effector.name for effector in self.robot.end_effectors]
-        if hand not in names:
-            raise ConfigError(f"no hand '{hand}'; {choices(hand, names, 'hands')}")
-        pose = np.asarray(target, float).ravel().tolist()
-        return np.array(self._core.centre(names.index(hand), pose, self._joints(q)))
 
     def _joints(self, values: Joints) -> NDArray[np.float64]:
         if not isinstance(values, Mapping):

@@ -141,6 +141,8 @@ def _fill_envelope(out: _core.Envelope, safety: SafetyEnvelope) -> None:
     out.tool_rate = safety.ee_angular_rad_s
     out.step = safety.cartesian_step_m
     out.turn = safety.cartesian_step_rad
+    out.follow_shift = safety.cartesian_error_m
+    out.follow_turn = safety.cartesian_error_rad
     out.base_speed = math.inf if safety.base_linear_m_s is None else safety.base_linear_m_s
     out.base_rate = math.inf if safety.base_angular_rad_s is None else safety.base_angular_rad_s
     out.base_tracking = out.base_turn_tracking = safety.tracking_error
@@ -148,7 +150,6 @@ def _fill_envelope(out: _core.Envelope, safety: SafetyEnvelope) -> None:
     out.recheck = safety.recheck_s
     out.stop_time = safety.stop_s
     out.jitter = safety.rate_jitter
-    out.ik_slack = safety.ik_slack
     out.recovery_speed = min(safety.recovery_speed, 1.0)
     out.state_age = out.base_age = round(safety.state_max_age_s * 1e9)
     out.world_age = round(safety.world_max_age_s * 1e9)

@@ -1,7 +1,7 @@
 """A motion under way whose proof lasts less long than the motion itself.
 
-Cartesian and torque chunks are proven for `recheck_s` from a measured state. While such a chunk
-runs, what is left of it is judged again from the new state before that time is over.
+Torque is proven for `recheck_s` from a measured state. While such a chunk runs, what is left of it
+is judged again from the new state before that time is over.
 """
 
 from __future__ import annotations
@@ -15,12 +15,7 @@ from openral.ros import types
 from openral.ros.clock import NS
 from openral.ros.message import Message
 
-_RATES = {
-    ControlMode.JOINT_VELOCITY.byte,
-    ControlMode.CARTESIAN_DELTA.byte,
-    ControlMode.CARTESIAN_TWIST.byte,
-    ControlMode.BODY_TWIST.byte,
-}
+_RATES = {ControlMode.JOINT_VELOCITY.byte, ControlMode.BODY_TWIST.byte}
 """Modes whose rows say how far to go from wherever one is."""
 
 
@@ -34,7 +29,7 @@ class RunningChunk:
         self.sequence = sequence
         """Of the SafeAction."""
         self.payload = payload
-        """The candidate as it came."""
+        """The chunk as it is executed."""
         self._valid_ns = valid_ns
         self.proven_until_ns = now_ns + valid_ns
         self._started_ns = float(now_ns)

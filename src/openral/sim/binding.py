@@ -92,9 +92,9 @@ class Binding(JointMap):
         data.ctrl[self.ctrl] = self.to_ctrl(q)
 
     def to_ctrl(self, q: ArrayLike) -> Vector:
-        """Controls that hold the joints at q."""
+        """Controls that hold the joints at q; may be q itself."""
         if self._direct:
-            return np.array(q, float)
+            return np.asarray(q, float)
         return np.asarray(self._slope * np.asarray(q, float) + self._intercept)
 
     def from_ctrl(self, ctrl: ArrayLike) -> Vector:

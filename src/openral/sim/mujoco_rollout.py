@@ -72,7 +72,7 @@ class MujocoRollout:
         self._cameras = Cameras(self.robot, self.model)
         self._lidars: dict[str, PlanarLidar] = {}
         self._task = task
-        task.bind(self.model)
+        task.bind(self.model, self.data)
         self._substeps = _substeps(self.scene.control_rate_hz, self.timestep_s)
         task_limits = self.scene.task
         self._max_steps = task_limits.max_steps if task_limits else None
@@ -85,6 +85,7 @@ class MujocoRollout:
         self._low, self._high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
         # Views into the simulation's own arrays: reaching through MjData costs more than they do.
         self._ctrl, self._ctrl_index = self.data.ctrl, _run(self.binding.ctrl)
+        self._shape = (self.action_dim,)
         self._xpos, self._xquat = self.data.xpos, self.data.xquat
         self._qpos, self._qvel = self.data.qpos, self.data.qvel
         self._ids = _run(np.array([body for _, body in self._objects], int))
@@ -128,15 +129,15 @@ class MujocoRollout:
     def command(self, action: ArrayLike) -> None:
         """Sets the servos' targets; a wrong width or a NaN is a ConfigError."""
         targets = np.asarray(action, float)
-        if targets.shape != (self.action_dim,):
+        if targets.shape != self._shape:
             raise ConfigError(
                 f"an action for '{self.robot.id}' has {self.action_dim} numbers "
                 f"({', '.join(self.robot.joint_names)}), not shape {targets.shape}"
             )
         if not math.isfinite(sum(targets.tolist())):  # for so few numbers faster than an array's
             raise ConfigError(f"action {targets.tolist()} is not finite")
-        ctrl = self.binding.to_ctrl(targets)
-        self._ctrl[self._ctrl_index] = np.minimum(np.maximum(ctrl, self._low), self._high)
+        # MuJoCo itself keeps controls within their ranges; hold_action tells what it makes of them.
+        self._ctrl[self._ctrl_index] = self.binding.to_ctrl(targets)
 
     def physics_step(self, count: int) -> None:
         """Advances by exactly `count` physics steps under the present controls."""
@@ -148,7 +149,8 @@ class MujocoRollout:
 
     def hold_action(self) -> Vector:
         """The targets that the servos hold now."""
-        return self.binding.from_ctrl(self.data.ctrl[self.binding.ctrl])
+        ctrl = np.clip(self._ctrl[self.binding.ctrl], self._low, self._high)
+        return self.binding.from_ctrl(ctrl)
 
     def sim_time_ns(self) -> int:
         """MuJoCo's time since the reset."""
@@ -231,6 +233,16 @@ class MujocoRollout:
         """Half the size of each object's box about its own axes."""
         return {name: body_half(self.model, body) for name, body in self._objects}
 
+    def object_poses(self) -> RootPoses:
+        """Where the task's objects are now, in the robot's root frame."""
+        self.refresh()
+        return self._objects_now()
+
+    def _objects_now(self) -> RootPoses:
+        return RootPoses(
+            self._names, self._xpos[self._ids].copy(), self._xquat[self._ids].copy(), self._to_root
+        )
+
     def refresh(self) -> None:
         """Brings body, camera and light poses up to the present joint positions."""
         if self._stale:
@@ -261,12 +273,7 @@ class MujocoRollout:
             self._qpos[self.binding.qpos],
             self._qvel[self.binding.qvel],
             {key: self.image(key) for key in keys} if keys else {},
-            RootPoses(
-                self._names,
-                self._xpos[self._ids].copy(),
-                self._xquat[self._ids].copy(),
-                self._to_root,
-            ),
+            self._objects_now(),
             self.sim_time_ns(),
         )
 

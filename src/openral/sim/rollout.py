@@ -183,6 +183,14 @@ class Surveyed(Protocol):
 
 
 @runtime_checkable
+class ObjectSource(Protocol):
+    """A rollout that can say where its objects are between two observations."""
+
+    def object_poses(self) -> Mapping[str, Vector]:
+        """Poses of the task's objects now, as in Observation."""
+
+
+@runtime_checkable
 class ServoSteppable(PhysicsSteppable, Protocol):
     """A rollout whose targets may change within a control period: `step` in its parts.
 

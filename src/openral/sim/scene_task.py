@@ -26,8 +26,8 @@ class SceneTask(Protocol):
     def objects(self) -> tuple[str, ...]:
         """Names of the bodies whose poses observations carry."""
 
-    def bind(self, model: mujoco.MjModel) -> None:
-        """Called once with the compiled model, before anything else."""
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Called once with the compiled model and the data it will run on, before all else."""
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
         """Puts the objects where an episode starts; the robot is at home already."""
@@ -41,7 +41,7 @@ class NoTask:
 
     objects: tuple[str, ...] = ()
 
-    def bind(self, model: mujoco.MjModel) -> None:
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Needs nothing of it."""
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.errors import ConfigError, TransformError
+from openral.errors import ConfigError, ExtrapolationError, TransformError
 from openral.manifest.robot import RobotDescription
-from openral.manifest.sensor import DepthCamera
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.node import Node, time_message
@@ -45,6 +44,7 @@ class Mapping:
         self.map = VoxelMap(settings.map_options(robot))
         self.frame = settings.fixed_frame(robot)
         limit = robot.safety.voxels_max_age_s
+        self._limit_ns = round(limit * NS)
         self.queues = [
             ViewQueue(sensor, SensorWatch(sensor.name, limit), settings.least_seen)
             for sensor in settings.depth_sensors(robot)
@@ -121,16 +121,17 @@ class Mapping:
     def _place(self, queue: ViewQueue, view: View) -> bool:
         """False: its place is not known yet."""
         q = self._joints.at(view.stamp_ns)
-        if q is None and self._joints.newest_ns < view.stamp_ns:
-            return False
         try:
             camera = self._pose(queue.sensor.frame_id, view.stamp_ns)
             base = self._pose(self._robot.base_frame, view.stamp_ns)
             if q is None:
-                raise TransformError("the joints' positions at its time are not known")
-        except TransformError as error:
-            if "future" in str(error):
+                raise ExtrapolationError("where the joints were at its time is not known")
+        except ExtrapolationError as error:
+            if self._node.now() - view.stamp_ns < self._limit_ns:
                 return False
+            queue.watch.failed(Health.STALE, str(error))
+            return True
+        except TransformError as error:
             queue.watch.failed(Health.MISCONFIGURED, str(error))
             return True
         if queue.frozen(view, camera):
@@ -228,7 +229,3 @@ class Mapping:
             is_dense=True,
         )
 
-
-def depth_cameras(robot: RobotDescription) -> list[DepthCamera]:
-    """A robot's depth cameras."""
-    return [sensor for sensor in robot.sensors if isinstance(sensor, DepthCamera)]

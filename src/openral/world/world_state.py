@@ -120,11 +120,8 @@ class WorldStateTeller:
     def _opening(self, gripper: str | None) -> float:
         if gripper is None:
             return float("nan")
-        limits = self._robot.joint(gripper).limits
+        low, high = self._robot.joint(gripper).position_range
         q = self._readings.q[self._readings.names.index(gripper)]
-        low, high = limits.lower, limits.upper
-        if low is None or high is None:
-            return float("nan")
         return float(np.clip((q - low) / (high - low), 0.0, 1.0))
 
     def _objects(self) -> list[Any]:

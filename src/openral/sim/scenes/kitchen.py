@@ -91,7 +91,7 @@ class KitchenTask:
         self._robot = robot
         self._cube = self._base = self._qpos = self._mark = 0
 
-    def bind(self, model: mujoco.MjModel) -> None:
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Finds the cube, the mark and the robot's base."""
         self._cube = int(model.body("cube").id)
         self._qpos = int(model.joint("cube_free").qposadr[0])

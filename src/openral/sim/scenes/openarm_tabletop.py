@@ -63,7 +63,7 @@ class DrawerTask:
         self._options, self._criterion = options, criterion
         self._cube = self._drawer = self._qpos = self._slide = 0
 
-    def bind(self, model: mujoco.MjModel) -> None:
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Finds cube and drawer."""
         self._cube, self._drawer = int(model.body("cube").id), int(model.body("drawer").id)
         self._qpos = int(model.joint("cube_free").qposadr[0])

@@ -62,7 +62,7 @@ class InsertTask:
         self._options, self._criterion = options, criterion
         self._tube = self._block = self._qpos = 0
 
-    def bind(self, model: mujoco.MjModel) -> None:
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Finds tube and block."""
         self._tube, self._block = int(model.body("tube").id), int(model.body("block").id)
         self._qpos = int(model.joint("tube_free").qposadr[0])

@@ -131,10 +131,12 @@ class PushTask:
         self._layout, self._tolerance = layout, tolerance
         self._cube = self._goal = 0
 
-    def bind(self, model: mujoco.MjModel) -> None:
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Finds the cube's coordinates and the goal's slot in a compiled model."""
         self._cube = int(model.joint("cube_free").qposadr[0])
         self._goal = int(model.body("goal").mocapid[0])
+        self._cube_at = data.qpos[self._cube : self._cube + 3]
+        self._goal_at = data.mocap_pos[self._goal]
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
         """Draws until the two are far enough apart."""
@@ -159,8 +161,8 @@ class PushTask:
     def judge(self, data: mujoco.MjData) -> Verdict:
         """By the poses of cube and goal alone."""
         layout = self._layout
-        x, y, z = data.qpos[self._cube : self._cube + 3].tolist()
-        goal_x, goal_y, _ = data.mocap_pos[self._goal].tolist()
+        x, y, z = self._cube_at.tolist()
+        goal_x, goal_y, _ = self._goal_at.tolist()
         distance = math.hypot(x - goal_x, y - goal_y)
         off = (
             z < layout.top

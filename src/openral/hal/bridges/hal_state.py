@@ -1,0 +1,62 @@
+"""HalState: what the HAL does with the motors, and the proof that a stop was applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openral.hal.graph_time import GraphTime
+from openral.hal.ports import Ports
+from openral.hal.protocols import HAL
+from openral.hal.snapshot import HalStatus, Snapshot
+from openral.ros import msg
+from openral.ros.node import time_message
+from openral.safety import topics
+from openral.safety.seal import Refusals
+
+
+@dataclass
+class GateRecord:
+    """What gate and stop have seen; written on the executor's thread, read on any."""
+
+    refused: Refusals
+    unsupported: int = 0
+    """Actions that the HAL could not execute."""
+    held_back: int = 0
+    """Valid actions that came while the kernel could not be relied on."""
+    epoch: int = 0
+    sequence: int = 0
+    """Of the last action taken."""
+    stop_epoch: int = 0
+    stop_beat: int = 0
+    """The e-stop that was applied last."""
+
+
+class HalStateBridge:
+    """Publishes at the joint states' rate, and at once when a stop was applied."""
+
+    def __init__(self, ports: Ports, hal: HAL, time: GraphTime, record: GateRecord) -> None:
+        self._hal, self._time, self._record = hal, time, record
+        self._out = ports.publisher("openral_msgs/msg/HalState", topics.HAL_STATE, topics.STATE)
+
+    def publish(self, snapshot: Snapshot | None = None) -> None:
+        """Tells one measurement, or the latest."""
+        self._out.publish(lambda: self._message(snapshot or self._hal.read_state()))
+
+    def _message(self, snapshot: Snapshot) -> msg.HalState:
+        motion, record = snapshot.motion, self._record
+        stopped = motion.status is HalStatus.STOPPED
+        return msg.HalState(
+            header=msg.Header(stamp=time_message(self._time.of(snapshot.stamp_ns))),
+            state=int(motion.status),
+            reason=motion.reason,
+            epoch=record.epoch if motion.sequence == record.sequence else 0,
+            sequence=motion.sequence,
+            row=max(motion.row, 0),
+            stop_epoch=record.stop_epoch if stopped else 0,
+            stop_beat=record.stop_beat if stopped else 0,
+            fastest_joint=snapshot.fastest_joint,
+            bad_mac=record.refused.bad_mac + record.refused.corrupt,
+            replayed=record.refused.replayed,
+            expired=record.refused.expired,
+            unsupported=record.unsupported,
+        )

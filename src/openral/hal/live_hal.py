@@ -1,0 +1,167 @@
+"""LiveHAL: a connected HAL with the bridges that its capabilities and its manifest call for."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from openral.errors import TransportError
+from openral.hal.bridges.applied_action import AppliedActionBridge
+from openral.hal.bridges.base_view import BaseView
+from openral.hal.bridges.clock import ClockBridge
+from openral.hal.bridges.episode import EpisodeBridge
+from openral.hal.bridges.hal_state import GateRecord, HalStateBridge
+from openral.hal.bridges.joint_states import JointStateBridge
+from openral.hal.bridges.kernel_watch import KernelWatch
+from openral.hal.bridges.objects import ObjectsBridge
+from openral.hal.bridges.safe_action import SafeActionGate
+from openral.hal.bridges.world_collision import WorldCollisionBridge
+from openral.hal.failures import ERROR, STOP, WARNING, FailureReports
+from openral.hal.graph_time import GraphTime
+from openral.hal.hal_parameters import HalParameters
+from openral.hal.pacer import Pacer
+from openral.hal.ports import Ports
+from openral.hal.protocols import HAL, Episode, SceneObject, SceneSource
+from openral.hal.snapshot import Snapshot
+from openral.hal.state_pump import StatePump
+from openral.ros.lifecycle_machine import State
+from openral.ros.lifecycle_node import LifecycleNode
+from openral.safety.run_key import RunKey
+from openral.safety.seal import Gatekeeper
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a tick leaves to be published."""
+
+    snapshot: Snapshot
+    due: bool
+    """Whether states are due."""
+    begins: bool
+    """Whether a row begins."""
+    objects: tuple[SceneObject, ...] | None
+    episode: Episode | None
+
+
+class LiveHAL:
+    """`tick` is called for every measurement, on the thread that made it."""
+
+    def __init__(
+        self, node: LifecycleNode, hal: HAL, settings: HalParameters, key: RunKey, time: GraphTime
+    ) -> None:
+        self.hal, self.time, self.node = hal, time, node
+        self.ports = Ports(node)
+        self.failures = FailureReports(self.ports, time.now)
+        self._pacer = Pacer(settings.joint_state_hz)
+        self._clock = ClockBridge(self.ports) if time.simulated else None
+        gatekeeper = Gatekeeper(key, time.now)
+        self.record = GateRecord(gatekeeper.refused)
+        patience = None if settings.lockstep else settings.heartbeat_s
+        self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by)
+        self.gate = SafeActionGate(
+            hal, time, gatekeeper, self.record, self.watch.may_move, self._refused
+        )
+        self._joints = JointStateBridge(self.ports, time)
+        self._state = HalStateBridge(self.ports, hal, time, self.record)
+        self._applied = AppliedActionBridge(self.ports, time)
+        self.watch.on_stop = self._state.publish
+        self._attach_scene()
+        self._active = Ports(node)
+        self._pump: StatePump[Told] | None = None
+        if not settings.lockstep:
+            self._pump = StatePump(self._tell_safely)
+            self.ports.at_end(self._pump.close)
+
+    def _attach_scene(self) -> None:
+        hal, robot = self.hal, self.hal.robot
+        self._scene = hal if isinstance(hal, SceneSource) else None
+        self._episode = self._world = self._objects = None
+        if self._scene is None:
+            return
+        view = BaseView(robot)
+        boxes = self._scene.known_boxes()
+        self._world = WorldCollisionBridge(self.ports, robot, view, self.time, boxes)
+        self._objects = ObjectsBridge(self.ports, robot, view, self.time)
+        self._episode = EpisodeBridge(self.ports, hal, self.watch.may_move)
+
+    def activate(self) -> None:
+        """Begins to listen to the kernel; its state first, so that no action comes before it."""
+        with self.node.context.presence.one_announcement():
+            self.watch.open(self._active)
+            self.gate.open(self._active)
+
+    def deactivate(self) -> None:
+        """Listens to nobody, and holds."""
+        self._active.close()
+        self.hal.hold("deactivated")
+
+    def close(self) -> None:
+        """Leaves the graph; the HAL must be at rest already."""
+        self._active.close()
+        self.ports.close()
+
+    # Measurements
+
+    def tick(self, snapshot: Snapshot) -> None:
+        """Takes a measurement; what is to be published is published elsewhere."""
+        try:
+            self._tick(snapshot)
+        except Exception as error:
+            self.broke("a tick", error)
+
+    def _tick(self, snapshot: Snapshot) -> None:
+        self.time.note(snapshot)
+        due, begins = self._pacer.due(snapshot.stamp_ns), self._applied.begins(snapshot)
+        if self._clock is not None:
+            self._clock.tick(self.time.of(snapshot.stamp_ns), due or begins)
+        if self.node.state is not State.ACTIVE or not (due or begins):
+            return
+        objects = episode = None
+        if due and self._scene is not None and self._objects is not None:
+            episode = self._scene.episode
+            objects = self._scene.read_objects() if self._objects.heard else None
+        told = Told(snapshot, due, begins, objects, episode)
+        if self._pump is None:
+            self._tell(told)
+        else:
+            self._pump.offer(told)
+
+    def _tell_safely(self, told: Told) -> None:
+        try:
+            self._tell(told)
+        except Exception as error:
+            self.broke("publishing", error)
+
+    def _tell(self, told: Told) -> None:
+        snapshot = told.snapshot
+        if told.begins:
+            self._applied.publish(snapshot)
+        if not told.due:
+            return
+        self._joints.publish(snapshot)
+        self._state.publish(snapshot)
+        if self._world is not None:
+            self._world.publish(snapshot)
+        if self._objects is not None and told.objects is not None:
+            self._objects.publish(snapshot, told.objects)
+        if self._episode is not None and told.episode is not None:
+            self._episode.publish(told.episode)
+
+    # Faults
+
+    def broke(self, what: str, error: BaseException) -> None:
+        """Something here raised: the robot holds. May be called on any thread."""
+        with contextlib.suppress(TransportError):  # what is not there any more cannot move
+            self.hal.hold("fault")
+        self.failures.report(ERROR, "fault", f"{what} failed: {error!r}")
+
+    def watch_fault(self, reason: str, detail: str) -> None:
+        """The HAL itself cannot go on: everybody is told, once."""
+        if self.node.state is State.ACTIVE and self.watch.summary != reason:
+            self.watch.fault(reason, detail)
+
+    def _stopped_by(self, reason: str, detail: str) -> None:
+        self.failures.report(STOP, reason, detail)
+
+    def _refused(self, reason: str, detail: str, trace_id: bytes) -> None:
+        self.failures.report(WARNING, reason, detail, trace_id)

@@ -1,0 +1,164 @@
+"""ManifestHALLifecycleNode: the one HAL node of every robot, simulated or real."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from openral.errors import LifecycleError, OpenralError
+from openral.hal.build import Mode, build_hal
+from openral.hal.graph_time import GraphTime
+from openral.hal.hal_parameters import HalParameters
+from openral.hal.hal_run import HalRun, LockstepRun, make_run
+from openral.hal.live_hal import LiveHAL
+from openral.hal.protocols import HAL, SceneResettable
+from openral.hal.snapshot import Snapshot
+from openral.manifest.library import load_robot
+from openral.ros.lifecycle_machine import Outcome, State
+from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.node import USE_SIM_TIME
+from openral.ros.parameters import Descriptor, Parameter
+from openral.safety.run_key import RunKey
+
+_CHECK_S = 0.05
+
+
+class ManifestHALLifecycleNode(LifecycleNode):
+    """Made from `robot_yaml`, `hal_mode` and a scene; bridges are attached by capability.
+
+    It gives the graph its clock from `configure` on: the parameter `clock` says `sim` or `wall`
+    then. While active it publishes what the robot measures and executes what the kernel has sealed.
+    """
+
+    def __init__(self, key: RunKey, **options: Any) -> None:
+        super().__init__("hal", **options)
+        self.settings = HalParameters.declared(self)
+        self.declare_parameter(
+            "clock", "", Descriptor("The graph's clock: sim or wall.", read_only=True)
+        )
+        self._key = key
+        self._run: HalRun | None = None
+        self._live: LiveHAL | None = None
+        self._until_ns = 0
+        self.on_broken: Callable[[], None] = lambda: None
+        """Called once when what drives the robot has ended by itself."""
+
+    # Life
+
+    def on_configure(self, previous: State) -> Outcome:
+        """Makes the HAL, connects it and begins to tell the time."""
+        self.settings.check()
+        try:
+            self._connect()
+        except BaseException:
+            self._release()
+            raise
+        return Outcome.SUCCESS
+
+    def _connect(self) -> None:
+        settings = self.settings
+        robot = load_robot(settings.robot_yaml)
+        mode = cast(Mode, settings.hal_mode)
+        hal = build_hal(robot, mode, settings.options(), settings.sim_env_yaml or None)
+        self._run = make_run(hal, settings, self._on_tick)
+        self._run.start()
+        if settings.seed >= 0 and isinstance(hal, SceneResettable):
+            hal.reset_scene(settings.seed)
+        time = GraphTime(hal, settings.wall_clock, self._until_ns)
+        with self.context.presence.one_announcement():
+            live = LiveHAL(self, hal, settings, self._key, time)
+            live.ports.wall_timer(_CHECK_S, self._check)
+        self._live = live
+        self.tell_parameter("clock", time.name)
+        self.set_parameters([Parameter(USE_SIM_TIME, time.simulated)])
+        self._on_tick(hal.read_state())
+        self.log.info("connected", robot=robot.id, mode=mode, clock=time.name)
+
+    def on_activate(self, previous: State) -> Outcome:
+        """Begins to listen to the kernel, and to publish."""
+        self.live.activate()
+        return Outcome.SUCCESS
+
+    def on_deactivate(self, previous: State) -> Outcome:
+        """Holds; time goes on."""
+        self.live.deactivate()
+        return Outcome.SUCCESS
+
+    def on_cleanup(self, previous: State) -> Outcome:
+        """Lets the robot go and leaves the clock."""
+        self._release()
+        return Outcome.SUCCESS
+
+    def on_shutdown(self, previous: State) -> Outcome:
+        """Holds, lets the robot go and leaves."""
+        self._release()
+        return Outcome.SUCCESS
+
+    def on_error(self, previous: State) -> Outcome:
+        """Lets the robot go; the node can be configured again."""
+        self._release()
+        return Outcome.SUCCESS
+
+    def _release(self) -> None:
+        run, self._run = self._run, None
+        live, self._live = self._live, None
+        if live is not None:
+            self._until_ns = live.time.now() if live.time.simulated else self._until_ns
+        try:
+            if run is not None:
+                run.stop()
+        finally:
+            if live is not None:
+                live.close()
+            if self.has_parameter("clock"):
+                self.tell_parameter("clock", "")
+
+    # What others may ask for
+
+    @property
+    def live(self) -> LiveHAL:
+        """The connected HAL with its bridges."""
+        if self._live is None:
+            raise LifecycleError(f"{self.full_name} is {self.state.label}; configure it first")
+        return self._live
+
+    @property
+    def hal(self) -> HAL:
+        """The connected HAL."""
+        return self.live.hal
+
+    def tick(self) -> None:
+        """In lock-step: moves the simulation on by one tick and publishes what is due."""
+        if not isinstance(self._run, LockstepRun):
+            raise LifecycleError("only a configured node with lockstep set is driven by ticks")
+        self._run.tick()
+
+    # Inner works
+
+    def _on_tick(self, snapshot: Snapshot) -> None:
+        live = self._live
+        if live is not None:
+            live.tick(snapshot)
+
+    def run_callback(self, callback: Callable[[Any], Any], argument: Any) -> None:
+        """As any node's; what a callback raises also makes the robot hold."""
+        before = self.callback_errors
+        super().run_callback(callback, argument)
+        live = getattr(self, "_live", None)
+        if self.callback_errors != before and live is not None:
+            name = getattr(callback, "__qualname__", repr(callback))
+            live.broke(name, RuntimeError("see the log"))
+
+    def _check(self) -> None:
+        """Notices a simulation that has ended, or hardware that does not answer."""
+        run, live = self._run, self._live
+        if run is None or live is None:
+            return
+        if run.broken:
+            live.watch_fault("hal_broken", run.broken)
+            self.on_broken()
+            return
+        try:
+            live.hal.read_state()
+        except OpenralError as error:
+            live.watch_fault("hal_fault", str(error))

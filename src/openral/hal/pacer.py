@@ -1,0 +1,31 @@
+"""Pacer: when something that recurs is due, by the stamps of what happens anyway."""
+
+from __future__ import annotations
+
+
+class Pacer:
+    """Due once a period; what was missed is skipped, not made up for."""
+
+    def __init__(self, rate_hz: float, phase: float = 0.0) -> None:
+        """`phase` in periods puts it off against others of the same rate."""
+        self._period_ns = round(1e9 / rate_hz)
+        self._early_ns = self._period_ns // 4
+        self._phase_ns = round(phase * self._period_ns)
+        self._next_ns: int | None = None
+
+    def waits(self, now_ns: int) -> bool:
+        """Whether it is not due yet."""
+        if self._next_ns is None:
+            self._next_ns = now_ns + self._phase_ns
+        # Stamps come in ticks: the one nearest to the right time is taken, so the rate holds.
+        return now_ns < self._next_ns - self._early_ns
+
+    def due(self, now_ns: int) -> bool:
+        """Whether it is due; if so the next time is set."""
+        if self.waits(now_ns):
+            return False
+        assert self._next_ns is not None
+        self._next_ns += self._period_ns
+        if self._next_ns - self._early_ns <= now_ns:
+            self._next_ns = now_ns + self._period_ns
+        return True

@@ -1,0 +1,189 @@
+"""The HAL's node and the kernel's, as processes: what moves the robot, and what ends motion."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from openral.hal import topics as hal_topics
+from openral.ros import types
+from openral.safety import topics
+from openral.safety.run_key import RunKey
+from openral.safety.seal import Seal
+from tests.hal.node_rig import (
+    ARMED,
+    ESTOPPED,
+    EXECUTING,
+    HOLDING,
+    MSGS,
+    STOPPED,
+    LiveGraph,
+)
+from tests.ros.conftest import Graph, domain, wait_until  # noqa: F401 - a fixture
+
+JOINT = "panda_joint1"
+
+
+@pytest.fixture(scope="module")
+def live(domain: int) -> Iterator[LiveGraph]:  # noqa: F811
+    graph = Graph(domain)
+    made = LiveGraph(graph, "franka_panda")
+    made.hear("std_msgs/msg/String", hal_topics.EPISODE, topics.LATCHED)
+    made.hear(f"{MSGS}/WorldCollision", topics.WORLD, topics.LATCHED)
+    made.hear(f"{MSGS}/WorldCollision", hal_topics.OBJECTS, topics.SENSOR)
+    made.start_both("sim_env_yaml=tabletop_push")
+    yield made
+    made.close()
+    graph.close()
+
+
+def move(live: LiveGraph, seconds: float = 1.0) -> None:
+    """Has a motion accepted, and waits until it is under way."""
+    live.arm()
+    away = 0.3 if live.q[0] < 0 else -0.3
+    assert live.propose(live.swing(JOINT, away, seconds)).status == 0
+    wait_until(lambda: live.state.state == EXECUTING and live.speed > 0.05)
+
+
+def at_rest(live: LiveGraph) -> bool:
+    return bool(live.speed < 0.01)
+
+
+def test_a_sealed_motion_is_executed_row_by_row_and_then_held(live: LiveGraph) -> None:
+    live.arm()
+    start, rows = live.q, live.heard[hal_topics.APPLIED]
+    rows.clear()
+    assert live.propose(live.swing(JOINT, 0.3, 0.4)).status == 0
+    wait_until(lambda: live.state.state == HOLDING and live.state.reason == "finished")
+    assert [row.row for row in rows] == list(range(20))
+    assert bytes(rows[0].trace_id) == bytes([7] * 16)
+    wait_until(lambda: abs(live.q[0] - start[0] - 0.3) < 0.01)
+    assert live.state.sequence == live.safety.sequence
+
+
+def test_states_come_with_the_simulations_time_and_the_manifests_names(live: LiveGraph) -> None:
+    joints = live.latest(topics.JOINT_STATES)
+    assert list(joints.name) == live.robot.joint_names
+    assert len(joints.velocity) == len(joints.name)
+    age = live.node.now() - (joints.header.stamp.sec * 10**9 + joints.header.stamp.nanosec)
+    assert abs(age) < 2 * 10**9
+
+
+def test_the_scene_is_told_in_the_base_frame(live: LiveGraph) -> None:
+    world = live.latest(topics.WORLD)
+    assert world.header.frame_id == live.robot.base_frame
+    assert "table" in [box.id for box in world.primitives]
+    assert "cube" not in [box.id for box in world.primitives]
+    objects = live.latest(hal_topics.OBJECTS)
+    assert [thing.id for thing in objects.primitives] == ["cube", "goal"]
+    table = next(box for box in world.primitives if box.id == "table")
+    cube = objects.primitives[0]
+    top = table.pose.position.z + table.size[2] / 2
+    assert cube.pose.position.z == pytest.approx(top + cube.size[2] / 2, abs=2e-3)
+
+
+def test_an_episode_is_told_and_the_next_one_begun_on_request(live: LiveGraph) -> None:
+    move(live)
+    refused = live.trigger(hal_topics.RESET_SCENE)
+    assert not refused.success
+    assert "executed" in refused.message
+    wait_until(lambda: live.state.state == HOLDING)
+    before = json.loads(live.latest(hal_topics.EPISODE).data)
+    assert before["steps"] > 0
+    assert live.trigger(hal_topics.RESET_SCENE).success
+    wait_until(
+        lambda: json.loads(live.latest(hal_topics.EPISODE).data)["episode"] == before["episode"] + 1
+    )
+    after = json.loads(live.latest(hal_topics.EPISODE).data)
+    assert (after["steps"], after["seed"]) == (0, before["seed"] + 1)
+    wait_until(lambda: np.allclose(live.q, live.robot.home_position, atol=0.01))
+
+
+def test_a_stop_is_applied_acknowledged_and_taken_back_without_a_jump(live: LiveGraph) -> None:
+    move(live, 3.0)
+    answer = live.call("openral_msgs/srv/EStop", topics.ESTOP, source="operator", reason="test")
+    assert answer.success
+    assert answer.applied
+    wait_until(lambda: live.state.state == STOPPED)
+    assert live.state.stop_epoch == live.safety.epoch
+    wait_until(lambda: at_rest(live))
+    place = live.q
+    live.arm()
+    assert live.state.state == HOLDING
+    time.sleep(0.3)
+    assert np.abs(live.q - place).max() < 0.01
+
+
+def test_forged_replayed_and_garbled_actions_move_nothing(live: LiveGraph) -> None:
+    live.arm()
+    sent: list[bytes] = []
+    ear = live.node.create_subscription(
+        f"{MSGS}/SafeAction", topics.SAFE_ACTION, sent.append, topics.COMMAND, raw=True
+    )
+    wait_until(lambda: live.propose(live.swing(JOINT, 0.05, 0.2)).status == 0 and sent)
+    wait_until(lambda: live.state.state == HOLDING)
+    live.node.destroy_subscription(ear)
+    forge = Seal(RunKey.create(), live.safety.epoch)
+    forge.sequence = 10_000
+    now = live.node.now()
+    chunk = types.encode(live.swing(JOINT, 0.3, 0.3))
+    out = live.node.create_publisher(f"{MSGS}/SafeAction", topics.SAFE_ACTION, topics.COMMAND)
+    wait_until(lambda: out.has_subscribers)
+    before, place = live.state, live.q
+    out.publish_bytes(forge.seal(chunk, now, now + 10**9))
+    out.publish_bytes(sent[0])
+    out.publish_bytes(sent[0][:60])
+    wait_until(lambda: live.state.replayed > before.replayed)
+    wait_until(lambda: live.state.bad_mac >= before.bad_mac + 2)
+    assert live.state.sequence == before.sequence
+    assert np.abs(live.q - place).max() < 0.01
+
+
+def test_a_frozen_kernel_ends_motion_and_cannot_go_on_when_it_comes_back(live: LiveGraph) -> None:
+    move(live, 3.0)
+    kernel = live.processes[1]
+    kernel.send_signal(signal.SIGSTOP)
+    wait_until(lambda: live.state.state == HOLDING and live.state.reason == "heartbeat_lost")
+    wait_until(lambda: at_rest(live))
+    assert any(event.source == "hal" for event in live.heard[topics.ESTOP])
+    place = live.q
+    kernel.send_signal(signal.SIGCONT)
+    live.candidates.publish(live.swing(JOINT, 0.1, 0.5))
+    wait_until(lambda: live.safety.state == ESTOPPED)
+    wait_until(lambda: live.state.state == STOPPED)
+    assert np.abs(live.q - place).max() < 0.01
+    live.arm()
+    assert live.propose(live.swing(JOINT, 0.05, 0.3)).status == 0
+
+
+def test_a_killed_kernel_ends_motion_and_its_successor_must_be_armed(live: LiveGraph) -> None:
+    move(live, 3.0)
+    live.processes[1].kill()
+    wait_until(lambda: live.state.state == HOLDING and live.state.reason == "heartbeat_lost")
+    wait_until(lambda: at_rest(live))
+    old = live.safety.epoch
+    live.start_kernel()
+    wait_until(lambda: live.safety.epoch != old and live.candidates.has_subscribers)
+    place = live.q
+    time.sleep(0.2)
+    assert np.abs(live.q - place).max() < 0.01
+    live.arm()
+    assert live.propose(live.swing(JOINT, 0.05, 0.3)).status == 0
+    wait_until(lambda: live.state.epoch == live.safety.epoch)
+
+
+def test_an_event_of_anybody_stops_the_robot(live: LiveGraph) -> None:
+    move(live, 3.0)
+    out = live.node.create_publisher(f"{MSGS}/EStopEvent", topics.ESTOP, topics.COMMAND)
+    wait_until(lambda: out.subscriber_count >= 2)
+    out.publish(types.new(f"{MSGS}/EStopEvent", source="button", reason="pressed"))
+    wait_until(lambda: live.state.state == STOPPED)
+    wait_until(lambda: live.safety.state == ESTOPPED)
+    wait_until(lambda: at_rest(live))
+    live.arm()
+    assert live.safety.state == ARMED
