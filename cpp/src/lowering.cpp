@@ -8,6 +8,7 @@ namespace openral {
 namespace {
 
 constexpr double kTolerance = 1e-6;
+constexpr double kLongestDrive = 10;  // m in one chunk; the skeleton's rounding counts on it
 
 bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
   out.status = status;
@@ -177,8 +178,8 @@ bool Lowering::check_base(const ChunkView& c, std::size_t row, Verdict& out) noe
   const double rate = std::abs(b[2] - a[2]) / c.dt;
   if (!(rate <= e.base_rate * speed_ * (1 + kTolerance) + 1e-9))
     return refuse(out, Status::kBaseSpeed, rate, e.base_rate * speed_);
-  if (!(std::hypot(b[0], b[1]) < 20))
-    return refuse(out, Status::kBaseSpeed, std::hypot(b[0], b[1]), 20);
+  if (!(std::hypot(b[0], b[1]) < kLongestDrive))
+    return refuse(out, Status::kBaseSpeed, std::hypot(b[0], b[1]), kLongestDrive);
   return true;
 }
 
@@ -212,6 +213,25 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     w[dof] += std::min(e.base_tracking, base_travel) + base_error[0] + base_error[2] * gone;
     w[dof + 1] += std::min(e.base_tracking, base_travel) + base_error[1];
     w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];
+  }
+}
+
+void Lowering::place(const Planar& base) noexcept {
+  if (base == Planar{}) return;
+  const std::size_t d = skeleton_.dof;
+  const double c = std::cos(base.yaw), s = std::sin(base.yaw);
+  for (int i = 0; i < point_count_; ++i) {
+    double* at = point(static_cast<std::size_t>(i)) + d;
+    const double x = at[0], y = at[1];
+    at[0] = base.x + c * x - s * y;
+    at[1] = base.y + s * x + c * y;
+    at[2] += base.yaw;
+  }
+  for (int i = 0; i < span_count_; ++i) {
+    double* wide = width(static_cast<std::size_t>(i)) + d;
+    const double x = wide[0], y = wide[1];
+    wide[0] = std::abs(c) * x + std::abs(s) * y;
+    wide[1] = std::abs(s) * x + std::abs(c) * y;
   }
 }
 

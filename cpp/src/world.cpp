@@ -57,21 +57,54 @@ Obstacle prepare(const Primitive& p) {
 
 void World::assign(const std::vector<Primitive>& primitives) {
   for (const Primitive& p : primitives) check(p);
-  obstacles.clear();
+  primitives_ = primitives;
   ids.clear();
-  for (const Primitive& p : primitives) {
-    obstacles.push_back(prepare(p));
-    ids.push_back(p.id);
+  for (const Primitive& p : primitives) ids.push_back(p.id);
+  size(primitives.size());
+  for (std::size_t i = 0; i < primitives.size(); ++i) fill(i, primitives[i]);
+}
+
+void World::place(const World& other, const Planar& frame) noexcept {
+  const double c = std::cos(frame.yaw), s = std::sin(frame.yaw);
+  const auto moved = [&](const Vec3& p) -> Vec3 {
+    return {frame.x + c * p[0] - s * p[1], frame.y + s * p[0] + c * p[1], p[2]};
+  };
+  size(other.primitives_.size());
+  for (std::size_t i = 0; i < other.primitives_.size(); ++i) {
+    const Primitive& from = other.primitives_[i];
+    Primitive p;
+    p.box = from.box;
+    p.p0 = moved(from.p0);
+    p.p1 = moved(from.p1);
+    p.half = from.half;
+    p.radius = from.radius;
+    for (std::size_t k = 0; k < 3; ++k) {
+      p.rotation[k] = c * from.rotation[k] - s * from.rotation[3 + k];
+      p.rotation[3 + k] = s * from.rotation[k] + c * from.rotation[3 + k];
+      p.rotation[6 + k] = from.rotation[6 + k];
+    }
+    fill(i, p);
   }
-  const std::size_t padded = (obstacles.size() + 7) / 8 * 8;
+}
+
+void World::reserve() {
+  obstacles.reserve(kMaxPrimitives);
+  for (std::vector<float>* side : {&x, &y, &z, &bound}) side->reserve(kMaxPrimitives);
+}
+
+void World::size(std::size_t count) {
+  obstacles.resize(count);
+  const std::size_t padded = (count + 7) / 8 * 8;
   for (std::vector<float>* side : {&x, &y, &z, &bound})
     side->assign(padded, std::numeric_limits<float>::quiet_NaN());
-  for (std::size_t i = 0; i < obstacles.size(); ++i) {
-    x[i] = obstacles[i].centre[0];
-    y[i] = obstacles[i].centre[1];
-    z[i] = obstacles[i].centre[2];
-    bound[i] = obstacles[i].bound;
-  }
+}
+
+void World::fill(std::size_t i, const Primitive& p) {
+  obstacles[i] = prepare(p);
+  x[i] = obstacles[i].centre[0];
+  y[i] = obstacles[i].centre[1];
+  z[i] = obstacles[i].centre[2];
+  bound[i] = obstacles[i].bound;
 }
 
 }  // namespace openral

@@ -89,6 +89,19 @@ class RobotModel:
     ) -> None: ...
     def add_group(self, name: str, coordinates: Sequence[int]) -> None: ...
 
+class Held:
+    """An object that moves with a link: a capsule in its frame."""
+
+    def __init__(
+        self,
+        id: str,
+        link: int,
+        p0: Sequence[float],
+        p1: Sequence[float],
+        radius: float,
+        touches: Sequence[int],
+    ) -> None: ...
+
 class Primitive:
     """An obstacle in the base's frame."""
 
@@ -153,9 +166,16 @@ class Kernel:
     def set_state(
         self, q: NDArray[np.float64], qd: NDArray[np.float64], stamp: int
     ) -> None: ...
-    def set_world(self, primitives: Sequence[Primitive], stamp: int) -> None: ...
+    def set_world(
+        self, primitives: Sequence[Primitive], held: Sequence[Held], fixed: bool, stamp: int
+    ) -> None: ...
     def set_voxels(
-        self, cells: NDArray[np.uint8], origin: Sequence[float], resolution: float, stamp: int
+        self,
+        cells: NDArray[np.uint8],
+        origin: Sequence[float],
+        resolution: float,
+        fixed: bool,
+        stamp: int,
     ) -> None: ...
     def set_base(self, x: float, y: float, yaw: float, stamp: int) -> None: ...
     def validate_bytes(self, chunk: bytes | NDArray[np.uint8], now: int) -> Verdict: ...

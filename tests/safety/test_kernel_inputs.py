@@ -102,7 +102,7 @@ def test_primitives() -> None:
     ("frame", "made"),
     [
         ("map", primitive(0, [0.1, 0, 0])),
-        ("", primitive(0, [0.1, 0, 0], attached_link="tool0")),
+        ("", primitive(0, [0.1, 0, 0], attached_link="no_such_link")),
         ("", primitive(7, [0.1, 0, 0])),
         ("", primitive(0, [float("nan"), 0, 0])),
     ],
@@ -110,7 +110,7 @@ def test_primitives() -> None:
 def test_a_world_that_cannot_be_used_drops_motion(frame: str, made: Any) -> None:
     kernel = armed()
     good = types.new(f"{MSGS}/WorldCollision", header=header(ROBOT.base_frame))
-    assert tell_world(kernel, good) == []
+    assert tell_world(kernel, good).obstacles == []
     assert verdict(kernel) == "accepted"
     bad = types.new(f"{MSGS}/WorldCollision", header=header(frame), primitives=[made])
     with pytest.raises(ConfigError):
@@ -162,6 +162,9 @@ def test_voxels_that_cannot_be_used_drop_motion() -> None:
     beyond.cells = np.array([64], np.uint32)
     odd = voxels(cells, 0)
     odd.encoding = 9
+    blind = voxels(cells, 0)
+    with pytest.raises(ConfigError, match="does not tell"):
+        tell_voxels(armed(), blind, unknown_blocks=True)
     elsewhere = voxels(cells, 0)
     elsewhere.header = header("camera")
     for bad in (sick, short, beyond, odd, elsewhere):

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "openral/base_trail.hpp"
 #include "openral/chunk_writer.hpp"
 #include "openral/prover.hpp"
 #include "openral/tool_solver.hpp"
@@ -34,6 +35,8 @@ class Lowering {
   // far the base may have moved since the obstacles were seen.
   bool lower(const ChunkView& chunk, const Measured& start, double speed, const Vec3& base_error,
              Verdict& out) noexcept;
+  // Sees the path from the frame in which the base's own frame at its start lies at `base`.
+  void place(const Planar& base) noexcept;
   // Whether slots were given joint rows of ours, and the chunk with them in place.
   bool rewrites() const { return rewrites_; }
   void write(const ChunkView& chunk, ChunkWriter& out) const noexcept;

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from openral.errors import ConfigError
+from openral import _core
+from openral.errors import ConfigError, choices
 
 Vec3 = tuple[float, float, float]
 _SPHERE, _BOX, _CAPSULE = 0, 1, 2
@@ -26,6 +27,14 @@ class Held:
     radius: float
     touches: tuple[str, ...] = ()
     """Links that may touch it, besides the one that carries it."""
+
+    def in_kernel(self, links: list[str]) -> _core.Held:
+        """The kernel's form of it; `links` in its order."""
+        for name in (self.link, *self.touches):
+            if name not in links:
+                raise ConfigError(f"object '{self.id}': no link '{name}'; {choices(name, links)}")
+        touches = [links.index(name) for name in self.touches]
+        return _core.Held(self.id, links.index(self.link), self.p0, self.p1, self.radius, touches)
 
     def row(self) -> NDArray[np.float64]:
         """Both ends and the radius."""

@@ -11,7 +11,7 @@ from openral.errors import ConfigError, choices
 from openral.world.voxel_map import Lens
 
 _FLOAT32 = 7
-_ENCODINGS = {"32FC1": np.dtype(np.float32), "16UC1": np.dtype(np.uint16)}
+_ENCODINGS = {"32FC1": "f4", "16UC1": "u2"}
 
 
 def lens_of(info: Any) -> Lens:
@@ -33,7 +33,7 @@ def depth_of(image: Any, info: Any) -> NDArray[np.float32]:
             f"the picture has {image.width}×{image.height} pixels, "
             f"its camera_info {info.width}×{info.height}"
         )
-    dtype = _ENCODINGS[image.encoding].newbyteorder(">" if image.is_bigendian else "<")
+    dtype = np.dtype((">" if image.is_bigendian else "<") + _ENCODINGS[image.encoding])
     width, height, row = int(image.width), int(image.height), int(image.step) // dtype.itemsize
     if width < 2 or height < 2 or row < width or len(image.data) != height * image.step:
         raise ConfigError(
@@ -58,14 +58,11 @@ def points_of(cloud: Any) -> NDArray[np.float32]:
             f"a cloud of {count} points, {step} bytes each, and {len(cloud.data)} bytes in all"
         )
     order = ">" if cloud.is_bigendian else "<"
-    fields = {
-        "names": list("xyz"),
-        "formats": [f"{order}f4"] * 3,
-        "offsets": [offsets[name] for name in "xyz"],
-        "itemsize": step,
-    }
-    try:
-        table = np.frombuffer(cloud.data, np.dtype(fields))  # type: ignore[call-overload]
-    except ValueError as error:
-        raise ConfigError(f"a cloud whose fields do not fit: {error}") from error
-    return np.stack([table[name] for name in "xyz"], axis=1).astype(np.float32)
+    if any(offset + 4 > step for offset in offsets.values()):
+        raise ConfigError(f"a cloud whose fields lie outside its points of {step} bytes")
+    raw = np.frombuffer(cloud.data, np.uint8).reshape(count, step)
+    points = np.empty((count, 3), np.float32)
+    for i, name in enumerate("xyz"):
+        at = offsets[name]
+        points[:, i] = np.ascontiguousarray(raw[:, at : at + 4]).view(f"{order}f4")[:, 0]
+    return points

@@ -228,4 +228,3 @@ class Mapping:
             data=data.view(np.uint8).ravel(),
             is_dense=True,
         )
-

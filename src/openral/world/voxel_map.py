@@ -164,7 +164,9 @@ class VoxelMap:
 
     def grid(self) -> VoxelGrid:
         """The occupied cells as the kernel takes them."""
-        return VoxelGrid(self.unpacked(self.occupied_bits()), self.origin, self.options.resolution_m)
+        return VoxelGrid(
+            self.unpacked(self.occupied_bits()), self.origin, self.options.resolution_m
+        )
 
     def unpacked(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Bits as an array by x, y and z."""
