@@ -28,6 +28,10 @@ class SafetyViolation(OpenralError):  # noqa: N818
     """A motion was refused by the safety kernel."""
 
 
+class PolicyFailed(OpenralError):  # noqa: N818
+    """A skill raised, hung, died or answered with what is no action."""
+
+
 class PerceptionStale(OpenralError):  # noqa: N818
     """An observation that a decision needs is missing or too old."""
 

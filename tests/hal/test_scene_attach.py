@@ -80,8 +80,14 @@ def test_an_episode_that_ran_out_is_reset_by_the_next_action_and_time_goes_on() 
     run(hal, scene.task.max_steps / scene.control_rate_hz + 0.1)
     assert hal.read_state().motion.reason == "episode over"
     assert np.allclose(objects(hal), start, atol=5e-3)
+    ended = hal.read_state().stamp_ns
+    # It was under way when the episode ended: whoever proposed it could not know.
+    hal.send_action(joint_chunk([hal.read_state().positions]), expires_ns=ended + 100_000_000)
+    hal.step()
+    assert hal.read_state().motion.reason == "episode over"
+    assert np.allclose(objects(hal), start, atol=5e-3)
     before = hal.sim_time_ns()
-    hal.send_action(joint_chunk([hal.read_state().positions]))
+    hal.send_action(joint_chunk([hal.read_state().positions]), expires_ns=ended + 400_000_000)
     hal.step()
     assert hal.read_state().motion.reason == "scene reset"
     assert not np.allclose(objects(hal), start, atol=1e-2)  # the next episode's cube and goal

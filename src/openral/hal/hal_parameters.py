@@ -33,6 +33,10 @@ class HalParameters:
     """No threads: a program drives the node with `tick`."""
     joint_state_hz: float = 50.0
     """Rate of joint states, odometry and transforms, on the graph's clock."""
+    camera_hz: float = 0.0
+    """Highest rate of colour cameras; 0: what the manifest says."""
+    cloud_stride: int = 2
+    """Pixels of a depth camera for one point of its cloud, along either side."""
     heartbeat_s: float = 0.08
     """Real time without the kernel's heartbeat after which the robot holds."""
 
@@ -74,5 +78,7 @@ class HalParameters:
 _RANGES: dict[str, tuple[float, float]] = {
     "rtf": (0.0, 1000.0),
     "joint_state_hz": (1.0, 250.0),
+    "camera_hz": (0.0, 240.0),
+    "cloud_stride": (1, 64),
     "heartbeat_s": (0.03, 0.1),
 }

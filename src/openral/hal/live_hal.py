@@ -9,19 +9,24 @@ from openral.errors import TransportError
 from openral.hal.bridges.applied_action import AppliedActionBridge
 from openral.hal.bridges.base_view import BaseView
 from openral.hal.bridges.clock import ClockBridge
+from openral.hal.bridges.cmd_vel import CmdVelBridge
 from openral.hal.bridges.episode import EpisodeBridge
 from openral.hal.bridges.hal_state import GateRecord, HalStateBridge
 from openral.hal.bridges.joint_states import JointStateBridge
 from openral.hal.bridges.kernel_watch import KernelWatch
+from openral.hal.bridges.mobile_base import MobileBaseBridge
 from openral.hal.bridges.objects import ObjectsBridge
+from openral.hal.bridges.robot_description import publish_description
+from openral.hal.bridges.robot_tf import RobotTF
 from openral.hal.bridges.safe_action import SafeActionGate
+from openral.hal.bridges.sim_sensors import SimSensorBridge, sensor_streams
 from openral.hal.bridges.world_collision import WorldCollisionBridge
 from openral.hal.failures import ERROR, STOP, WARNING, FailureReports
 from openral.hal.graph_time import GraphTime
 from openral.hal.hal_parameters import HalParameters
 from openral.hal.pacer import Pacer
 from openral.hal.ports import Ports
-from openral.hal.protocols import HAL, Episode, SceneObject, SceneSource
+from openral.hal.protocols import HAL, Episode, MobileBase, SceneObject, SceneSource
 from openral.hal.snapshot import Snapshot
 from openral.hal.state_pump import StatePump
 from openral.ros.lifecycle_machine import State
@@ -65,12 +70,23 @@ class LiveHAL:
         self._state = HalStateBridge(self.ports, hal, time, self.record)
         self._applied = AppliedActionBridge(self.ports, time)
         self.watch.on_stop = self._state.publish
+        self._attach_robot()
         self._attach_scene()
+        streams = sensor_streams(self.ports, hal, time, settings)
+        self._sensors = SimSensorBridge(streams, not settings.lockstep, self._blind)
         self._active = Ports(node)
         self._pump: StatePump[Told] | None = None
         if not settings.lockstep:
             self._pump = StatePump(self._tell_safely)
             self.ports.at_end(self._pump.close)
+
+    def _attach_robot(self) -> None:
+        robot = self.hal.robot
+        self._tf = RobotTF(self.ports, robot, self.time)
+        publish_description(self.ports, robot)
+        self._base: MobileBaseBridge | None = None
+        if robot.base_joints and isinstance(self.hal, MobileBase):
+            self._base = MobileBaseBridge(self.ports, robot, self.time)
 
     def _attach_scene(self) -> None:
         hal, robot = self.hal, self.hal.robot
@@ -89,14 +105,20 @@ class LiveHAL:
         with self.node.context.presence.one_announcement():
             self.watch.open(self._active)
             self.gate.open(self._active)
+            if self._base is not None:
+                CmdVelBridge(self._active, self.hal, self.time, self.watch.may_move)
 
     def deactivate(self) -> None:
         """Listens to nobody, and holds."""
         self._active.close()
         self.hal.hold("deactivated")
 
+    def quiet(self) -> None:
+        """Measures nothing more: to be called before the HAL is closed."""
+        self._sensors.close()
+
     def close(self) -> None:
-        """Leaves the graph; the HAL must be at rest already."""
+        """Leaves the graph."""
         self._active.close()
         self.ports.close()
 
@@ -112,10 +134,17 @@ class LiveHAL:
     def _tick(self, snapshot: Snapshot) -> None:
         self.time.note(snapshot)
         due, begins = self._pacer.due(snapshot.stamp_ns), self._applied.begins(snapshot)
+        look = self._sensors.due(snapshot.stamp_ns)
         if self._clock is not None:
-            self._clock.tick(self.time.of(snapshot.stamp_ns), due or begins)
-        if self.node.state is not State.ACTIVE or not (due or begins):
+            self._clock.tick(self.time.of(snapshot.stamp_ns), due or begins or look)
+        if self.node.state is not State.ACTIVE:
             return
+        if due or begins:
+            self._leave(snapshot, due, begins)
+        if look:
+            self._sensors.tick(snapshot.stamp_ns)
+
+    def _leave(self, snapshot: Snapshot, due: bool, begins: bool) -> None:
         objects = episode = None
         if due and self._scene is not None and self._objects is not None:
             episode = self._scene.episode
@@ -139,7 +168,9 @@ class LiveHAL:
         if not told.due:
             return
         self._joints.publish(snapshot)
+        base = None if self._base is None else self._base.publish(snapshot)
         self._state.publish(snapshot)
+        self._tf.publish(snapshot, base)
         if self._world is not None:
             self._world.publish(snapshot)
         if self._objects is not None and told.objects is not None:
@@ -162,6 +193,9 @@ class LiveHAL:
 
     def _stopped_by(self, reason: str, detail: str) -> None:
         self.failures.report(STOP, reason, detail)
+
+    def _blind(self, sensor: str, detail: str) -> None:
+        self.failures.report(ERROR, f"sensor_{sensor}", detail)
 
     def _refused(self, reason: str, detail: str, trace_id: bytes) -> None:
         self.failures.report(WARNING, reason, detail, trace_id)

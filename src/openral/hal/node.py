@@ -13,6 +13,7 @@ from openral.hal.hal_run import HalRun, LockstepRun, make_run
 from openral.hal.live_hal import LiveHAL
 from openral.hal.protocols import HAL, SceneResettable
 from openral.hal.snapshot import Snapshot
+from openral.manifest.control import ControlMode
 from openral.manifest.library import load_robot
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
@@ -35,6 +36,9 @@ class ManifestHALLifecycleNode(LifecycleNode):
         self.settings = HalParameters.declared(self)
         self.declare_parameter(
             "clock", "", Descriptor("The graph's clock: sim or wall.", read_only=True)
+        )
+        self.declare_parameter(
+            "control_modes", [], Descriptor("What this HAL can execute.", read_only=True)
         )
         self._key = key
         self._run: HalRun | None = None
@@ -70,6 +74,9 @@ class ManifestHALLifecycleNode(LifecycleNode):
             live.ports.wall_timer(_CHECK_S, self._check)
         self._live = live
         self.tell_parameter("clock", time.name)
+        self.tell_parameter(
+            "control_modes", [m.value for m in ControlMode if m in hal.control_modes]
+        )
         self.set_parameters([Parameter(USE_SIM_TIME, time.simulated)])
         self._on_tick(hal.read_state())
         self.log.info("connected", robot=robot.id, mode=mode, clock=time.name)
@@ -105,6 +112,8 @@ class ManifestHALLifecycleNode(LifecycleNode):
         if live is not None:
             self._until_ns = live.time.now() if live.time.simulated else self._until_ns
         try:
+            if live is not None:
+                live.quiet()
             if run is not None:
                 run.stop()
         finally:
@@ -112,6 +121,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
                 live.close()
             if self.has_parameter("clock"):
                 self.tell_parameter("clock", "")
+                self.tell_parameter("control_modes", [])
 
     # What others may ask for
 

@@ -13,18 +13,18 @@ class Pacer:
         self._phase_ns = round(phase * self._period_ns)
         self._next_ns: int | None = None
 
-    def waits(self, now_ns: int) -> bool:
-        """Whether it is not due yet."""
-        if self._next_ns is None:
-            self._next_ns = now_ns + self._phase_ns
-        # Stamps come in ticks: the one nearest to the right time is taken, so the rate holds.
-        return now_ns < self._next_ns - self._early_ns
+    @property
+    def next_ns(self) -> int:
+        """The earliest time at which it is due."""
+        return 0 if self._next_ns is None else self._next_ns - self._early_ns
 
     def due(self, now_ns: int) -> bool:
         """Whether it is due; if so the next time is set."""
-        if self.waits(now_ns):
+        if self._next_ns is None:
+            self._next_ns = now_ns + self._phase_ns
+        # Stamps come in ticks: one just before the right time is taken, so that the rate holds.
+        if now_ns < self._next_ns - self._early_ns:
             return False
-        assert self._next_ns is not None
         self._next_ns += self._period_ns
         if self._next_ns - self._early_ns <= now_ns:
             self._next_ns = now_ns + self._period_ns

@@ -27,6 +27,7 @@ from openral.sim.rollout import SimRollout
 Vector = NDArray[np.float64]
 
 _STOP_TIMEOUT_S = 1.0
+_UNAWARE_NS = 300_000_000
 
 
 class SimAttachedHAL(SimSources):
@@ -58,7 +59,7 @@ class SimAttachedHAL(SimSources):
         self._snapshot: Snapshot | None = None
         self._idle_enabled = True
         self._has_clock = False
-        self._ticks_ns = 0
+        self._ticks_ns = self._over_ns = 0
 
     def connect(self) -> None:
         """Makes the scene on this thread, which owns it from now on."""
@@ -125,7 +126,8 @@ class SimAttachedHAL(SimSources):
         self.rollout  # noqa: B018 - refuses when not connected
         if expires_ns is not None and not self._has_clock:  # then snapshots tell wall time
             expires_ns += self._ticks_ns - time.time_ns()
-        self._executor.submit(chunk, expires_ns)
+        if not self._overtaken(expires_ns):
+            self._executor.submit(chunk, expires_ns)
         self._mailbox.wake()
 
     def hold(self, reason: str = "asked") -> None:
@@ -170,6 +172,7 @@ class SimAttachedHAL(SimSources):
         if step is not None:
             stopped = command.motion.status is HalStatus.STOPPED
             if self._book.count(step, stopped) and self._auto_reset:
+                self._over_ns = self._now_ns()
                 self._executor.hold("episode over")
         self._publish(command.motion)
 
@@ -220,6 +223,14 @@ class SimAttachedHAL(SimSources):
         self.rollout  # noqa: B018
         if not self._mailbox.mine:
             raise WrongThread("a simulation is stepped by the thread that connected it, no other")
+
+    def _overtaken(self, expires_ns: int | None) -> bool:
+        """Whether an action was approved before anybody could know of the episode's end.
+
+        Such a one is let go: only an action that comes after it begins the next episode.
+        """
+        over = self._book.now.over and self._auto_reset
+        return over and expires_ns is not None and expires_ns < self._over_ns + _UNAWARE_NS
 
     def _now_ns(self) -> int:
         """The time that chunks are executed by."""

@@ -11,8 +11,10 @@ from openral.errors import TransportError
 from openral.hal.sim_attached import SimAttachedHAL
 from openral.hal.snapshot import Snapshot
 
-# A simulation that falls behind by more than this does not rush to catch up.
-_FORGIVE_S = 0.1
+# A simulation that fell behind catches up, at no more than this multiple of its pace, so that the
+# others' deadlines hold meanwhile; what it is behind by more than this is forgiven.
+_FORGIVE_S = 0.5
+_RUSH = 2.0
 _METER_S = 1.0
 
 
@@ -81,6 +83,7 @@ class SimLoop:
         simulated = 0.0
         tick_s = self.hal.tick_ns * 1e-9
         while not self._stopping.is_set():
+            began = time.monotonic()
             self.hal.serve()
             self.hal.advance()
             if self._on_tick is not None:
@@ -90,8 +93,9 @@ class SimLoop:
             if self._factor is None:
                 time.sleep(0)
                 continue
-            due = max(due, time.monotonic() - _FORGIVE_S) + tick_s / self._factor
-            self._rest_until(due, tick_s / self._factor)
+            period_s = tick_s / self._factor
+            due = max(due, time.monotonic() - _FORGIVE_S) + period_s
+            self._rest_until(max(due, began + period_s / _RUSH), period_s)
 
     def _rest_until(self, due: float, early_s: float) -> None:
         """Serves until it is time; an action may start the next tick by up to `early_s` early."""

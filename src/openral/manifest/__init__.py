@@ -6,6 +6,7 @@ from openral.manifest.kinematics import Kinematics
 from openral.manifest.library import (
     load_robot,
     load_scene,
+    load_skill,
     robot_ids,
     robot_path,
     scene_ids,
@@ -28,6 +29,7 @@ __all__ = [
     "dump_yaml",
     "load_robot",
     "load_scene",
+    "load_skill",
     "load_yaml",
     "parse_yaml",
     "robot_ids",

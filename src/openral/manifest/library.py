@@ -8,6 +8,7 @@ from pathlib import Path
 from openral.errors import ConfigError, ManifestError, Problem, choices
 from openral.manifest.robot import RobotDescription
 from openral.manifest.scene import SceneDescription
+from openral.manifest.skill import SkillDescription
 from openral.manifest.yaml_file import load_yaml
 
 _SHIPPED = Path(__file__).parent.parent / "robots"
@@ -79,3 +80,8 @@ def load_scene(ref: str | Path) -> SceneDescription:
         text = f"'{scene.id}' differs from the name of its file, '{path.stem}'"
         raise ManifestError(path, [Problem(text, "id")])
     return scene
+
+
+def load_skill(path: str | Path) -> SkillDescription:
+    """The description of a skill, given by file."""
+    return load_yaml(SkillDescription, Path(path))

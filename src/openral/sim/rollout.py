@@ -18,6 +18,7 @@ Image = NDArray[np.uint8]
 Depth = NDArray[np.float32]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_STATE: Vector = np.zeros(0)
 
 
 class Observation(NamedTuple):
@@ -33,6 +34,8 @@ class Observation(NamedTuple):
     """Poses of the task's objects in the robot's root frame: x y z, then quaternion w x y z."""
     time_ns: int | None = None
     """The backend's own time when it was taken; rewinds on reset."""
+    state: Vector = _NO_STATE
+    """The state vector of the skill's manifest, scaled as that says; empty without one."""
 
 
 class Step(NamedTuple):

@@ -10,6 +10,7 @@ from openral.sim.rollout import Observation
 from openral.skill.skill import Rows, SkillContext
 
 _SPEED = 0.3  # of each joint's limit
+_ARRIVED = 0.03  # rad or m: what a servo under load may leave
 
 
 class HoldParameters(Model):
@@ -51,12 +52,21 @@ class Home:
         self._home = np.array(robot.home_position)
         limits = [joint.limits.velocity for joint in robot.driven if joint.limits is not None]
         self._step = _SPEED * np.array(limits) / context.rate_hz
+        self._went = False
 
     def reset(self, seed: int) -> None:
-        """Has nothing to forget."""
+        """Forgets that it went."""
+        self._went = False
+
+    def finished(self, observation: Observation) -> bool:
+        """Whether it has gone, and arrived."""
+        return self._went and bool(
+            np.abs(observation.joint_positions - self._home).max(initial=0.0) < _ARRIVED
+        )
 
     def act(self, observation: Observation) -> Rows:
         """All rows of the way home."""
+        self._went = True
         start = observation.joint_positions
         count = int(np.ceil(np.max(np.abs(self._home - start) / self._step, initial=1.0)))
         share = np.linspace(0, 1, max(count, 1) + 1)[1:, None]

@@ -48,3 +48,11 @@ class Skill(Protocol):
 
     def act(self, observation: Observation) -> Rows:
         """The next rows, (rows, action_dim), at least one: joint positions in manifest order."""
+
+
+@runtime_checkable
+class Finishing(Protocol):
+    """A skill that knows when it is done; others go on until somebody ends them."""
+
+    def finished(self, observation: Observation) -> bool:
+        """Whether there is nothing left to do; asked before each `act`."""

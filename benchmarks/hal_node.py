@@ -1,0 +1,235 @@
+"""The HAL's node at work: rates in the kitchen with an ear on every topic, and the way of a motion.
+
+`rates`: panda_mobile in `kitchen` with its kernel; one process subscribes to every topic of the
+HAL. Prints, for each topic, the rate heard against the configured one, the real-time factor, the
+longest silence of /clock and the processor time of each process. `latency`: from publishing a
+candidate to hearing that the HAL applies its first row. Prints one JSON object.
+
+    python benchmarks/hal_node.py --seconds 60
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DOMAIN = "96"
+ROBOT, SCENE = "panda_mobile", "kitchen"
+CAMERA_HZ = 10.0
+TARGETS = {"rate_share": 0.95, "real_time_factor": 0.9, "p50_ms": 3.0, "p99_ms": 15.0}
+WANTED_HZ = {
+    "/joint_states": 50.0,
+    "/odom": 50.0,
+    "/tf": 50.0,
+    "/openral/hal_state": 50.0,
+    "/openral/objects": 50.0,
+    "/scan": 10.0,
+    "/openral/cameras/shoulder_left/image": CAMERA_HZ,
+    "/openral/cameras/shoulder_right/image": CAMERA_HZ,
+    "/openral/cameras/wrist/image": CAMERA_HZ,
+    "/openral/cameras/front_depth/points": 5.0,
+}
+KINDS = {
+    "/joint_states": "sensor_msgs/msg/JointState",
+    "/odom": "nav_msgs/msg/Odometry",
+    "/tf": "tf2_msgs/msg/TFMessage",
+    "/openral/hal_state": "openral_msgs/msg/HalState",
+    "/openral/objects": "openral_msgs/msg/WorldCollision",
+    "/scan": "sensor_msgs/msg/LaserScan",
+}
+
+
+def kind_of(topic: str) -> str:
+    if topic in KINDS:
+        return KINDS[topic]
+    return "sensor_msgs/msg/" + ("PointCloud2" if topic.endswith("points") else "Image")
+
+
+class Ear:
+    """Counts what is heard, and when."""
+
+    def __init__(self) -> None:
+        from openral.ros import Node
+        from openral.ros.executor import Executor
+        from openral.ros.qos import SENSOR
+
+        self.node = Node("ear")
+        self.counts: dict[str, int] = defaultdict(int)
+        self.clock_ns, self.clock_at, self.longest = 0, 0.0, 0.0
+        for topic in WANTED_HZ:
+            self.node.create_subscription(
+                kind_of(topic), topic, self._counter(topic), SENSOR, raw=True
+            )
+        self.node.create_subscription("rosgraph_msgs/msg/Clock", "/clock", self._tick, SENSOR)
+        self.executor = Executor(self.node.context)
+        self.executor.add_node(self.node)
+        self.executor.start()
+
+    def _counter(self, topic: str) -> Any:
+        def count(_: bytes) -> None:
+            self.counts[topic] += 1
+
+        return count
+
+    def _tick(self, message: Any) -> None:
+        now = time.monotonic()
+        if self.clock_at:
+            self.longest = max(self.longest, now - self.clock_at)
+        self.clock_ns = message.clock.sec * 10**9 + message.clock.nanosec
+        self.clock_at = now
+
+
+def start(module: str, key: Any, *parameters: str) -> subprocess.Popen[bytes]:
+    with key.lent() as loan:
+        return subprocess.Popen(
+            [sys.executable, "-m", module, "--autostart", *parameters],
+            env={**os.environ, **loan.environment},
+            pass_fds=loan.fds,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait(condition: Any, seconds: float = 60.0) -> None:
+    give_up = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > give_up:
+            raise TimeoutError("the graph did not come up")
+        time.sleep(0.01)
+
+
+def rates(ear: Ear, processes: dict[str, subprocess.Popen[bytes]], seconds: float) -> Any:
+    pids = {name: process.pid for name, process in processes.items()} | {"ear": os.getpid()}
+    before_cpu = {name: cpu_s(pid) for name, pid in pids.items()}
+    before, began, sim = dict(ear.counts), time.monotonic(), ear.clock_ns
+    ear.longest = 0.0
+    time.sleep(seconds)
+    took = time.monotonic() - began
+    heard = {topic: (ear.counts[topic] - before[topic]) / took for topic in WANTED_HZ}
+    shares = {topic: round(heard[topic] / hz, 3) for topic, hz in WANTED_HZ.items()}
+    return {
+        "seconds": round(took, 1),
+        "hz": {topic: round(rate, 2) for topic, rate in heard.items()},
+        "lowest_rate_share": min(shares.values()),
+        "real_time_factor": round((ear.clock_ns - sim) / 1e9 / took, 3),
+        "longest_clock_silence_ms": round(ear.longest * 1e3, 1),
+        "cores": {
+            name: round((cpu_s(pid) - before_cpu[name]) / took, 2) for name, pid in pids.items()
+        },
+        "load_average": os.getloadavg()[0],
+    }
+
+
+def latency(ear: Ear, count: int) -> Any:
+    """The arm holds its pose: a chunk of one row, proposed at random moments."""
+    from openral.manifest import ControlMode, load_robot
+    from openral.ros import msg
+    from openral.ros.node import time_message
+    from openral.ros.qos import STATE
+    from openral.safety import topics
+
+    robot, node = load_robot(ROBOT), ear.node
+    applied: dict[bytes, float] = {}
+    heard = threading.Event()
+
+    def on_applied(message: Any) -> None:
+        applied.setdefault(bytes(message.trace_id), time.perf_counter())
+        heard.set()
+
+    node.create_subscription(
+        "openral_msgs/msg/AppliedAction", "/openral/applied_action", on_applied, STATE
+    )
+    poses: list[Any] = []
+    node.create_subscription("sensor_msgs/msg/JointState", "/joint_states", poses.append, STATE)
+    out = node.create_publisher("openral_msgs/msg/ActionChunk", topics.CANDIDATE, topics.COMMAND)
+    wait(lambda: out.has_subscribers and poses)
+    client = node.create_client("std_srvs/srv/Trigger", topics.RESET)
+    wait(lambda: client.call(client.request_class(), 5.0).success)
+    random, taken = np.random.default_rng(0), []
+    mode = ControlMode.JOINT_POSITION.byte
+    for _ in range(count):
+        time.sleep(float(random.uniform(0.02, 0.06)))
+        trace = secrets.token_bytes(16)
+        slot = msg.ActionSlot(control_mode=mode, width=len(robot.driven), data=poses[-1].position)
+        chunk = msg.ActionChunk(
+            header=msg.Header(stamp=time_message(ear.clock_ns)),
+            trace_id=np.frombuffer(trace, np.uint8),
+            control_mode=mode,
+            dt=0.02,
+            rows=1,
+            slots=[slot],
+        )
+        heard.clear()
+        sent = time.perf_counter()
+        out.publish(chunk)
+        give_up = time.monotonic() + 1.0
+        while trace not in applied and time.monotonic() < give_up:
+            heard.wait(0.05)
+            heard.clear()
+        if trace in applied:
+            taken.append(applied[trace] - sent)
+    times = np.array(taken) * 1e3
+    return {
+        "candidates": count,
+        "applied": len(taken),
+        "p50_ms": round(float(np.percentile(times, 50)), 2),
+        "p99_ms": round(float(np.percentile(times, 99)), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--candidates", type=int, default=400)
+    options = parser.parse_args()
+    os.environ["OPENRAL_DOMAIN"] = DOMAIN
+    from openral.safety.run_key import RunKey
+
+    key, ear = RunKey.create(), Ear()
+    began = time.monotonic()
+    hal = start(
+        "openral.hal", key, f"robot_yaml={ROBOT}", f"sim_env_yaml={SCENE}", f"camera_hz={CAMERA_HZ}"
+    )
+    processes = {"hal": hal}
+    try:
+        wait(lambda: ear.counts["/openral/cameras/wrist/image"])
+        first_image = time.monotonic() - began
+        processes["kernel"] = start(
+            "openral.safety", key, f"robot_yaml={ROBOT}", "use_sim_time=true"
+        )
+        wait(lambda: all(ear.counts[topic] for topic in WANTED_HZ))
+        time.sleep(2.0)
+        found = {
+            "robot": ROBOT,
+            "scene": SCENE,
+            "first_image_s": round(first_image, 2),
+            "rates": rates(ear, processes, options.seconds),
+            "latency": latency(ear, options.candidates),
+            "targets": TARGETS,
+        }
+    finally:
+        for process in processes.values():
+            process.terminate()
+        for process in processes.values():
+            process.wait(15)
+        ear.executor.shutdown()
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Parameters of the skill runner: given when it starts, fixed from then on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from openral.errors import ConfigError
+from openral.ros.node import Node
+from openral.ros.parameters import Descriptor
+
+
+@dataclass(frozen=True)
+class RunnerParameters:
+    """What a runner is started with."""
+
+    robot_yaml: str = ""
+    """Id, folder or file of the robot's manifest."""
+    sim_env_yaml: str = ""
+    """Id or file of the scene, for its task's words and rate; empty: none."""
+    skill: str = ""
+    """Skill of goals that name none."""
+    rate_hz: float = 20.0
+    """Rows a second of a skill without a manifest where there is no scene to say it."""
+    policy: str = "process"
+    """Where policies run: in a process of their own, or inline for lock-step."""
+    control_modes: list[str] = field(default_factory=list)
+    """Modes that the HAL can execute; empty: the HAL node is asked."""
+    hal_node: str = "/hal"
+    """The HAL node."""
+    load_timeout_s: float = 120.0
+    """Longest time that loading a skill may take, real time."""
+    answer_timeout_s: float = 10.0
+    """Longest time that an answer may take where the manifest does not say, real time."""
+    wait_s: float = 10.0
+    """How long a goal waits for observations, for the HAL and for the kernel to be armed."""
+    drop_patience_s: float = 3.0
+    """How long a motion that the kernel drops is proposed again before the goal is given up."""
+    lead_s: float = 0.02
+    """How long before the end of a chunk the next one is proposed, on the graph's clock."""
+
+    @classmethod
+    def declared(cls, node: Node) -> RunnerParameters:
+        """Declares all on a node and reads what it was given."""
+        values = {}
+        for name, default in vars(cls()).items():
+            low, high = _RANGES.get(name, (None, None))
+            chosen = ("process", "inline") if name == "policy" else ()
+            descriptor = Descriptor(read_only=True, minimum=low, maximum=high, choices=chosen)
+            values[name] = node.declare_parameter(name, default, descriptor).value
+        return cls(**values)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raises ConfigError for what cannot work."""
+        if not self.robot_yaml:
+            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "rate_hz": (0.1, 1000.0),
+    "load_timeout_s": (0.1, 3600.0),
+    "answer_timeout_s": (0.01, 3600.0),
+    "wait_s": (0.1, 600.0),
+    "drop_patience_s": (0.0, 60.0),
+    "lead_s": (0.0, 0.2),
+}

@@ -1,0 +1,41 @@
+"""Names of the topics that the skill runner uses beyond those of the safety kernel."""
+
+from openral.safety.topics import (
+    CANDIDATE,
+    HAL_STATE,
+    JOINT_STATES,
+    SAFETY_STATE,
+    VERDICT,
+    WORLD,
+)
+
+APPLIED = "/openral/applied_action"
+OBJECTS = "/openral/objects"
+EPISODE = "/openral/episode"
+STEPS = "/openral/skill_steps"
+EXECUTE_SKILL = "/openral/execute_skill"
+FAILURE = "/openral/failure/skill"
+WORLD_FRAME = "world"
+
+
+def image_topic(sensor: str) -> str:
+    """Where a camera's pictures are."""
+    return f"/openral/cameras/{sensor}/image"
+
+
+__all__ = [
+    "APPLIED",
+    "CANDIDATE",
+    "EPISODE",
+    "EXECUTE_SKILL",
+    "FAILURE",
+    "HAL_STATE",
+    "JOINT_STATES",
+    "OBJECTS",
+    "SAFETY_STATE",
+    "STEPS",
+    "VERDICT",
+    "WORLD",
+    "WORLD_FRAME",
+    "image_topic",
+]
