@@ -4,10 +4,11 @@ BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 PY := src tests benchmarks tools
 
-.PHONY: demo test cpp-test interop bench lint format setup clean
+.PHONY: demo test cpp-test interop soak bench lint format setup clean
 
+# A Panda pushes a cube, is told to go through the table, and is stopped before it.
 demo: setup
-	$(BIN)/openral robot render --all --out out/robots.png
+	$(BIN)/python tools/demo.py
 
 test: setup lint cpp-test
 	@tools/interop.sh || echo "tests against a real ROS 2 will be skipped"
@@ -25,6 +26,10 @@ cpp-test: setup
 	  -DCMAKE_CXX_FLAGS="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all" >/dev/null
 	@$(BIN)/cmake --build build/cpp-test -- --quiet
 	build/cpp-test/cpp/tests/openral_core_tests
+
+# The fault tests of whole graphs, twenty times each.
+soak: setup
+	OPENRAL_SOAK=20 $(BIN)/python -m pytest tests/system --timeout 3600
 
 bench: setup
 	@for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done

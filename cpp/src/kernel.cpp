@@ -6,21 +6,6 @@
 #include <stdexcept>
 
 namespace openral {
-namespace {
-
-constexpr float kGiveWay = 5e-4F;    // a recovering link may come this much closer on its way out
-constexpr float kProgress = 2e-4F;   // and must end at least this much farther away
-constexpr float kFar = 0.5F;         // clearances beyond this do not matter to recovery
-constexpr double kFarthestMap = 10;  // m: a map of elsewhere says nothing about here
-
-void stand(const Planar& base, std::size_t dof, std::array<double, kMaxCoordinates>& at) {
-  at[dof] = base.x;
-  at[dof + 1] = base.y;
-  at[dof + 2] = base.yaw;
-}
-
-}  // namespace
-
 Kernel::Kernel(RobotModel model, KernelOptions options)
     : model_(std::make_shared<const RobotModel>(std::move(model))),
       own_(std::make_shared<Body>(*model_, std::vector<Held>{})),
@@ -36,6 +21,8 @@ Kernel::Kernel(RobotModel model, KernelOptions options)
           "': needs ordered limits, a positive velocity limit and a tracking "
           "error between 0 and 0.1");
   const Envelope& e = model_->envelope;
+  if (!(e.slow_factor > 0 && e.slow_factor <= 1))
+    throw std::invalid_argument("the least share of speed must be above 0 and at most 1");
   if (!(e.self_margin >= 0 && e.world_margin >= 0 && e.recheck > 0 && e.stop_time >= 0))
     throw std::invalid_argument("the safety envelope has a negative or undefined number");
 }
@@ -90,116 +77,6 @@ Status Kernel::judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noe
   const Status ready = available(in, now);
   if (ready != Status::kAccepted) return ready;
   return prove(chunk, in, now, out);
-}
-
-Query Kernel::query(const Scene& scene) noexcept {
-  const Envelope& e = model_->envelope;
-  Query q;
-  q.skeleton = &body_->skeleton;
-  q.budget = vectorised() ? Query::kDefaultBudget : Query::kScalarBudget;
-  q.world = scene.world;
-  q.voxels = scene.voxels;
-  std::fill(body_->capsule_margin.begin(), body_->capsule_margin.end(),
-            static_cast<float>(e.world_margin));
-  std::fill(body_->pair_margin.begin(), body_->pair_margin.end(),
-            static_cast<float>(e.self_margin));
-  q.capsule_margin = body_->capsule_margin.data();
-  q.pair_margin = body_->pair_margin.data();
-  for (std::size_t i = 0; i < 3; ++i) {
-    q.workspace_lower[i] = static_cast<float>(e.workspace_lower[i]);
-    q.workspace_upper[i] = static_cast<float>(e.workspace_upper[i]);
-    q.workspace =
-        q.workspace || std::isfinite(e.workspace_lower[i]) || std::isfinite(e.workspace_upper[i]);
-  }
-  q.tool_speed = std::isfinite(e.tool_speed) ? static_cast<float>(e.tool_speed) : 0;
-  q.tool_rate = std::isfinite(e.tool_rate) ? static_cast<float>(e.tool_rate) : 0;
-  return q;
-}
-
-Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
-                     Verdict& out) noexcept {
-  const Scene around = scene(in, now);
-  if (!(std::hypot(around.base.x, around.base.y) < kFarthestMap)) return Status::kVoxelUnavailable;
-  Query q = query(around);
-  bool recovering = gate_.load() == Gate::kRecovering;
-  if (recovering) {
-    recovering = loosen(in, around, q);
-    if (!recovering) gate_.store(Gate::kReady);
-  }
-  const double speed = recovering ? model_->envelope.recovery_speed : 1;
-  Measured measured = in.state->measured;
-  measured.age = static_cast<double>(std::max<std::int64_t>(0, now - in.state->stamp)) * 1e-9;
-  if (!body_->lowering.lower(chunk, measured, speed, around.error, out)) return out.status;
-  body_->lowering.place(around.base);
-  out.whole = !body_->lowering.torque();
-  if (body_->lowering.rewrites()) {
-    body_->lowering.write(chunk, writer_);
-    if (writer_.bytes().empty()) return Status::kChunkOverflow;
-  }
-  if (recovering && body_->lowering.torque()) return Status::kRecovery;
-  q.path = body_->lowering.path();
-  // The tool's speed was checked as asked for; joints that follow its path vary it a little.
-  const double slack = speed * (body_->lowering.rewrites() ? 1.02 : 1);
-  q.tool_speed *= static_cast<float>(slack);
-  q.tool_rate *= static_cast<float>(slack);
-  const Outcome outcome = prove_(q);
-  out.work = outcome.work;
-  if (outcome.proof != Proof::kProven) {
-    explain(outcome, in, out);
-    return out.status;
-  }
-  if (recovering && !leads_away(chunk, around)) return Status::kRecovery;
-  out.valid_ns = static_cast<std::int64_t>(body_->lowering.valid_seconds() * 1e9);
-  return Status::kAccepted;
-}
-
-// While recovering, what is too close to pass normally (inside the margin, or near enough for the
-// tracking error to matter) must not come closer than it is, judged by the nominal path: motion is
-// slow. The tool may be outside the workspace, but not go farther out. False: nothing is too close.
-bool Kernel::loosen(const Inputs& in, const Scene& around, Query& q) noexcept {
-  std::array<double, kMaxCoordinates> at = in.state->measured.q;
-  stand(around.base, body_->skeleton.dof, at);
-  clearances(body_->skeleton, *q.world, q.voxels, at.data(), kFar, body_->capsule_start.data(),
-             body_->pair_start.data());
-  bool close = false;
-  const auto ease = [&close](float start, float tracking, float& margin) {
-    if (start >= margin + tracking) return;
-    margin = start - kGiveWay - tracking;
-    close = true;
-  };
-  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
-    ease(body_->capsule_start[c], body_->capsule_tracking[c], body_->capsule_margin[c]);
-  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p)
-    ease(body_->pair_start[p], body_->pair_tracking[p], body_->pair_margin[p]);
-  const ToolSolver solver(body_->skeleton, *model_);
-  for (std::size_t t = 0; t < body_->skeleton.tools.size(); ++t) {
-    const Pose tool = solver.pose(static_cast<int>(t), at.data());
-    for (std::size_t i = 0; i < 3; ++i) {
-      const auto place = static_cast<float>(tool.translation[i]);
-      if (place < q.workspace_lower[i] || place > q.workspace_upper[i]) close = true;
-      q.workspace_lower[i] = std::min(q.workspace_lower[i], place - 1e-3F);
-      q.workspace_upper[i] = std::max(q.workspace_upper[i], place + 1e-3F);
-    }
-  }
-  return close;
-}
-
-// Whether the worst intrusion is smaller at the end of the chunk.
-bool Kernel::leads_away(const ChunkView& chunk, const Scene& around) noexcept {
-  const float world = static_cast<float>(model_->envelope.world_margin);
-  const float self = static_cast<float>(model_->envelope.self_margin);
-  clearances(body_->skeleton, *around.world, around.voxels, body_->lowering.final_point(chunk),
-             kFar, body_->capsule_end.data(), body_->pair_end.data());
-  float before = 0, after = 0;
-  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c) {
-    before = std::max(before, world + body_->capsule_tracking[c] - body_->capsule_start[c]);
-    after = std::max(after, world + body_->capsule_tracking[c] - body_->capsule_end[c]);
-  }
-  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p) {
-    before = std::max(before, self + body_->pair_tracking[p] - body_->pair_start[p]);
-    after = std::max(after, self + body_->pair_tracking[p] - body_->pair_end[p]);
-  }
-  return after <= std::max(0.0F, before - kProgress);
 }
 
 void Kernel::explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept {
@@ -262,7 +139,9 @@ std::array<float, 2> Kernel::clearance(std::span<const double> q, float reach) {
   const Scene around = scene(in, in.base->empty() ? 0 : in.base->last_stamp());
   std::array<double, kMaxCoordinates> at{};
   std::copy(q.begin(), q.end(), at.begin());
-  stand(around.base, body_->skeleton.dof, at);
+  at[body_->skeleton.dof] = around.base.x;
+  at[body_->skeleton.dof + 1] = around.base.y;
+  at[body_->skeleton.dof + 2] = around.base.yaw;
   clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach,
              body_->capsule_start.data(), body_->pair_start.data());
   std::array<float, 2> least{reach, reach};

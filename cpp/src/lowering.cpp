@@ -23,11 +23,13 @@ Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
     : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
   points_.resize((3 * kMaxRows + 8) * skeleton.coordinates);
   widths_.resize(points_.size());
+  seen_.resize(points_.size());
+  open_.resize((kMaxRows + 1) * skeleton.coordinates);
   spans_.resize(2 * kMaxRows + 8);
 }
 
 bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed,
-                     const Vec3& base_error, Verdict& out) noexcept {
+                     Verdict& out) noexcept {
   speed_ = speed;
   begin(chunk, start);
   if (!within_range(out)) return false;
@@ -39,9 +41,21 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
   out.slot = -1;
   out.mode = chunk.mode;
   if (!check_rows(chunk, out)) return false;
+  if (!base_owned_) bear_base();
+  std::copy_n(widths_.data(), (chunk.rows + 1) * skeleton_.coordinates, open_.data());
+  return true;
+}
+
+void Lowering::finish(const ChunkView& chunk, double pace, const Planar& base,
+                      const Vec3& base_error) noexcept {
+  pace_ = pace;
+  span_count_ = static_cast<int>(chunk.rows) + 1;
+  point_count_ = static_cast<int>(chunk.rows) + 2;
+  std::copy_n(open_.data(), (chunk.rows + 1) * skeleton_.coordinates, widths_.data());
+  if (base_owned_) brake_base();
   stops(chunk);
   widen(base_error);
-  return true;
+  place(base);
 }
 
 // Points 0 to `rows` are the way, the one after them is the measured state, which has a span of
@@ -216,12 +230,15 @@ void Lowering::widen(const Vec3& base_error) noexcept {
   }
 }
 
+// Sees the path from the frame in which the base's own frame at its start lies at `base`.
 void Lowering::place(const Planar& base) noexcept {
-  if (base == Planar{}) return;
-  const std::size_t d = skeleton_.dof;
+  placed_ = !(base == Planar{});
+  if (!placed_) return;
+  const std::size_t n = skeleton_.coordinates, d = skeleton_.dof;
   const double c = std::cos(base.yaw), s = std::sin(base.yaw);
-  for (int i = 0; i < point_count_; ++i) {
-    double* at = point(static_cast<std::size_t>(i)) + d;
+  std::copy_n(points_.data(), static_cast<std::size_t>(point_count_) * n, seen_.data());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(point_count_); ++i) {
+    double* at = seen_.data() + i * n + d;
     const double x = at[0], y = at[1];
     at[0] = base.x + c * x - s * y;
     at[1] = base.y + s * x + c * y;

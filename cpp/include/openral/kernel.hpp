@@ -100,6 +100,12 @@ class Kernel {
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
+  bool attempt(const ChunkView& chunk, const Inputs& in, const Scene& scene, double pace, Query& q,
+               Verdict& out) noexcept;
+  bool graded(const ChunkView& chunk, const Inputs& in, const Scene& scene, Query& q,
+              Verdict& out) noexcept;
+  void demand(float more, bool eased) noexcept;
+  void measure(const Inputs& in, const Scene& scene, float reach) noexcept;
   bool loosen(const Inputs& in, const Scene& scene, Query& query) noexcept;
   bool leads_away(const ChunkView& chunk, const Scene& scene) noexcept;
   void explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept;

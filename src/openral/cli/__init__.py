@@ -16,6 +16,7 @@ COMMANDS = {
     "robot": ("openral.cli.robot", "List, show, check, draw and import robots."),
     "scene": ("openral.cli.scene", "List, show and draw scenes."),
     "sim": ("openral.cli.sim", "Run skills in simulated scenes."),
+    "deploy": ("openral.cli.deploy", "Run the whole graph, simulated or real."),
     "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
     "status": ("openral.cli.status", "Show what the safety kernel is doing."),
     "estop": ("openral.cli.estop", "Stop the robot now."),

@@ -72,9 +72,10 @@ class Client:
         if not self.service_is_ready():
             future.set_exception(ServiceUnavailable(f"no server for '{self.name}'"))
             return future
-        number = next(self._sequence)
+        number, servers = next(self._sequence), self._reader.sources()
         with self._lock:
-            self._pending[number] = (future, self._reader.sources())
+            self._pending[number] = (future, servers)
+            self._servers = servers  # so that their leaving is a change, however soon it comes
         header = self._id + struct.pack("<q", number)
         try:
             self._writer.write(types.encode(request, header))

@@ -55,6 +55,11 @@ class Executor:
         """Does what is due, waiting up to `timeout_s` for the first thing."""
         self._loop.run_once(timeout_s)
 
+    def spin_until_idle(self) -> None:
+        """Does everything that is due, and what follows from it, without waiting."""
+        while self._loop.run_once(0.0):
+            pass
+
     def spin_until(self, future: Future[Any], timeout_s: float) -> bool:
         """Runs until a future is done; False when `timeout_s` has passed or `shutdown` came."""
         future.add_done_callback(lambda _: self._loop.wake())

@@ -90,8 +90,8 @@ class Loop:
         while not self._stopped.is_set():
             self.run_once(10.0)
 
-    def run_once(self, timeout_s: float) -> None:
-        """Waits up to `timeout_s` for something to do and does it."""
+    def run_once(self, timeout_s: float) -> bool:
+        """Waits up to `timeout_s` for something to do and does it; whether there was something."""
         outer, self._thread = self._thread, threading.get_ident()
         try:
             wait_s = 0.0 if self._posted else self._wait_s(timeout_s)
@@ -99,24 +99,31 @@ class Loop:
                 ready = self._poller.wait(wait_s)
             except TransportError:
                 self._stopped.set()
-                return
+                return False
             self._woken = False
             for call in ready:
                 _contained(call)
-            for _ in range(len(self._posted)):
+            posted = len(self._posted)
+            for _ in range(posted):
                 _contained(self._posted.popleft())
-            self._run_later()
+            late = self._run_later()
+            due = 0
             for timer in self._timers:
                 if timer.take_due():
+                    due += 1
                     _contained(timer.callback)
+            return bool(ready or posted or late or due)
         finally:
             self._thread = outer
 
-    def _run_later(self) -> None:
+    def _run_later(self) -> int:
+        done = 0
         while self._later and self._later[0][0] <= time.monotonic():
             with self._lock:
                 _, _, call = heapq.heappop(self._later)
             _contained(call)
+            done += 1
+        return done
 
     def _wait_s(self, limit_s: float) -> float:
         wait_s = limit_s

@@ -129,7 +129,8 @@ class Kernel:
         """The chunk that the last verdict allows to be executed.
 
         Mostly the candidate's own bytes. Cartesian slots are given the joint rows that were proven
-        in their place; a HAL must execute these and nothing else.
+        in their place, and a chunk that is slowed has its `dt` stretched and its velocities scaled
+        so that it keeps its path; a HAL must execute these and nothing else.
         """
         return self._core.rewritten() if verdict.rewritten else candidate
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from rosbags.highlevel import AnyReader
 
-from openral.ros.recording import Recording
+from openral.ros import types
+from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
 
 FULL = """
 import resource, sys
@@ -119,3 +120,14 @@ def test_a_kill_leaves_what_was_flushed(tmp_path: Path) -> None:
     process.communicate(timeout=60)
     times = [record.log_time for record in Recording(tmp_path / "bag")]
     assert len(times) > 10 and times == list(range(len(times)))
+
+
+def test_a_hurried_end_loses_what_waits_and_completes_the_rest(tmp_path: Path) -> None:
+    writer = BackgroundWriter(RecordingWriter(tmp_path / "bag"))
+    data = types.encode(types.new("std_msgs/msg/String", data="x" * 100_000))
+    for number in range(400):
+        writer.write("/talk", "std_msgs/msg/String", data, number, number)
+    writer.close(0.0)
+    count = Recording(tmp_path / "bag").topics["/talk"].count if writer.writer.count else 0
+    assert count == writer.writer.count
+    assert count + writer.lost == 400

@@ -27,6 +27,7 @@ _ASLEEP_S = 0.25
 """A gap between checks after which this node itself has been standing still."""
 _AGAIN_S = 0.1
 """How often an event or a stop that had no effect is repeated."""
+_CLEARING_S = 0.5
 _ARMED = (Mode.ARMED, Mode.RECOVERY)
 
 
@@ -51,7 +52,7 @@ class KernelWatch:
         self._distrusted = ""
         self._own_event: Any = None
         self._heard_s = self._checked_s = 0.0
-        self._event_s = self._stop_s = float("-inf")
+        self._event_s = self._stop_s = self._cleared_s = float("-inf")
 
     @property
     def summary(self) -> str:
@@ -114,10 +115,13 @@ class KernelWatch:
         if not self._stopped:
             return
         if before in _ARMED:
-            self.fault("hal_stopped", "the robot has stopped by itself")
+            # A stop that was taken back shows only with the next measurement.
+            if time.monotonic() - self._cleared_s > _CLEARING_S:
+                self.fault("hal_stopped", "the robot has stopped by itself")
             return
         try:
             self._hal.clear_estop()
+            self._cleared_s = time.monotonic()
         except OpenralError as error:
             self.fault("clear_failed", str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -33,6 +34,7 @@ class BackgroundWriter:
         self._bytes = 0
         self._changed = threading.Condition()
         self._ending = False
+        self._give_up = math.inf
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
 
@@ -52,10 +54,14 @@ class BackgroundWriter:
         job = partial(self.writer.write, topic, type_name, data, log_time, publish_time)
         self._queue(len(data), job)
 
-    def close(self) -> None:
-        """Writes what is waiting, completes the recording, and raises what went wrong."""
+    def close(self, within_s: float = math.inf) -> None:
+        """Writes what is waiting, completes the recording, and raises what went wrong.
+
+        What cannot be written `within_s` seconds is lost and counted; the rest is complete.
+        """
         with self._changed:
             self._ending = True
+            self._give_up = time.monotonic() + within_s
             self._changed.notify()
         self._thread.join()
         self.writer.close()
@@ -105,9 +111,10 @@ class BackgroundWriter:
             return waiting
 
     def _do(self, size: int, job: Callable[[], None]) -> None:
-        lost = 0
+        lost = int(self._ending and time.monotonic() > self._give_up)
         try:
-            job()
+            if not lost:
+                job()
         except RecordingError:
             lost = 1
         with self._changed:

@@ -8,18 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-import structlog
 from mcap.reader import make_reader
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 
 from openral.errors import RecordingError, choices
+from openral.ros.log import logger
 from openral.ros.qos import QoS
 from openral.ros.recording.bag_types import registry_for
 from openral.ros.recording.rosbag2_metadata import parse_qos
 from openral.ros.types import Registry
 
-_log = structlog.get_logger(__name__)
 # A damaged file makes the MCAP library and its decompressors raise just about anything.
 _DAMAGE = Exception
 
@@ -186,4 +185,4 @@ def _intact(stream: IO[bytes], file: Path) -> Iterator[tuple[Schema, Channel, Me
     except _DAMAGE as error:
         if not count:
             raise RecordingError(f"{file} is no MCAP recording: {error}") from error
-        _log.warning("recording was cut off", file=str(file), messages=count)
+        logger().warning("recording was cut off", file=str(file), messages=count)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from openral.errors import UnknownType
 from openral.ros.graph import Graph, TopicEntry
-from openral.ros.recording.background import BackgroundWriter
+from openral.ros.qos import QoS
 from openral.ros.types import type_name
 
 if TYPE_CHECKING:
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 
 # Long enough for a burst that arrives while Python is busy elsewhere.
 _DEPTH = 1000
+
+
+class Sink(Protocol):
+    """Takes messages: a BackgroundWriter, or a RecordingWriter where waiting for a disk is fine."""
+
+    def add_topic(self, topic: str, type_name: str, qos: QoS) -> None:
+        """Announces a topic."""
+
+    def write(
+        self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int
+    ) -> None:
+        """Takes one message."""
 
 
 class Recorder:
@@ -29,7 +41,7 @@ class Recorder:
     def __init__(
         self,
         node: Node,
-        writer: BackgroundWriter,
+        writer: Sink,
         topics: Collection[str] | None = None,
         exclude: str | None = None,
         now: Callable[[], int] | None = None,
@@ -50,14 +62,22 @@ class Recorder:
 
     def look(self) -> None:
         """Subscribes to what has appeared since the last look."""
-        for entry in self._graph.topics():
-            if entry.publishers and self._wanted(entry.name):
-                self._subscribe(entry)
+        found = [e for e in self._graph.topics() if e.publishers and self._wanted(e.name)]
+        if any(entry.name not in self.subscriptions for entry in found):
+            with self._node.context.presence.one_announcement():
+                self._subscribe_all(found)
+        else:
+            self._subscribe_all(found)
+
+    def _subscribe_all(self, entries: list[TopicEntry]) -> None:
+        for entry in entries:
+            self._subscribe(entry)
 
     def close(self) -> None:
         """Ends all subscriptions."""
-        for subscription in self.subscriptions.values():
-            self._node.destroy_subscription(subscription)
+        with self._node.context.presence.one_announcement():
+            for subscription in self.subscriptions.values():
+                self._node.destroy_subscription(subscription)
         self._graph.close()
 
     def _wanted(self, topic: str) -> bool:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 import time as wall
 
-import structlog
-
 from openral.errors import FramesNotConnected, TransformError, UnknownFrame, choices
 from openral.ros import msg
+from openral.ros.log import logger
 from openral.ros.tf.history import History
 from openral.ros.tf.rigid import Rigid, from_message, stamped, to_nanoseconds
 
 MOST_FRAMES = 10_000
-_log = structlog.get_logger(__name__)
 
 
 class Buffer:
@@ -41,7 +39,7 @@ class Buffer:
                 self.rejected += 1
                 if transform.child_frame_id not in self._complained and len(self._complained) < 100:
                     self._complained.add(transform.child_frame_id)
-                    _log.warning("transform refused", reason=str(error))
+                    logger().warning("transform refused", reason=str(error))
 
     def set_transform(self, transform: msg.TransformStamped, static: bool = False) -> None:
         """Adds the pose of a frame in its parent. TransformError if it cannot be one."""

@@ -1,0 +1,189 @@
+// From a chunk and what is known to a proof: at full speed, slowed near the world, or on the way
+// out of the margin.
+#include <algorithm>
+#include <cmath>
+
+#include "openral/kernel.hpp"
+
+namespace openral {
+namespace {
+
+constexpr float kGiveWay = 5e-4F;    // a recovering link may come this much closer on its way out
+constexpr float kProgress = 2e-4F;   // and must end at least this much farther away
+constexpr float kFar = 0.5F;         // clearances beyond this do not matter to recovery
+constexpr int kGrades = 4;           // speeds between the least and the full one
+constexpr double kLongestRow = 10;   // s that a row may last
+constexpr double kFarthestMap = 10;  // m: a map of elsewhere says nothing about here
+
+}  // namespace
+
+Query Kernel::query(const Scene& around) noexcept {
+  const Envelope& e = model_->envelope;
+  Query q;
+  q.skeleton = &body_->skeleton;
+  q.budget = vectorised() ? Query::kDefaultBudget : Query::kScalarBudget;
+  q.world = around.world;
+  q.voxels = around.voxels;
+  std::fill(body_->capsule_margin.begin(), body_->capsule_margin.end(),
+            static_cast<float>(e.world_margin));
+  std::fill(body_->pair_margin.begin(), body_->pair_margin.end(),
+            static_cast<float>(e.self_margin));
+  q.capsule_margin = body_->capsule_margin.data();
+  q.pair_margin = body_->pair_margin.data();
+  for (std::size_t i = 0; i < 3; ++i) {
+    q.workspace_lower[i] = static_cast<float>(e.workspace_lower[i]);
+    q.workspace_upper[i] = static_cast<float>(e.workspace_upper[i]);
+    q.workspace =
+        q.workspace || std::isfinite(e.workspace_lower[i]) || std::isfinite(e.workspace_upper[i]);
+  }
+  q.tool_speed = std::isfinite(e.tool_speed) ? static_cast<float>(e.tool_speed) : 0;
+  q.tool_rate = std::isfinite(e.tool_rate) ? static_cast<float>(e.tool_rate) : 0;
+  return q;
+}
+
+Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
+                     Verdict& out) noexcept {
+  const Envelope& e = model_->envelope;
+  const Scene around = scene(in, now);
+  if (!(std::hypot(around.base.x, around.base.y) < kFarthestMap)) return Status::kVoxelUnavailable;
+  Query q = query(around);
+  bool recovering = gate_.load() == Gate::kRecovering;
+  if (recovering) {
+    recovering = loosen(in, around, q);
+    if (!recovering) gate_.store(Gate::kReady);
+  }
+  const double speed = recovering ? e.recovery_speed : 1;
+  Measured measured = in.state->measured;
+  measured.age = static_cast<double>(std::max<std::int64_t>(0, now - in.state->stamp)) * 1e-9;
+  if (!body_->lowering.lower(chunk, measured, speed, out)) return out.status;
+  out.whole = !body_->lowering.torque();
+  if (body_->lowering.rewrites()) body_->lowering.write(chunk, 1, writer_);
+  if (recovering && body_->lowering.torque()) return Status::kRecovery;
+  // The tool's speed was checked as asked for; joints that follow its path vary it a little.
+  const double slack = speed * (body_->lowering.rewrites() ? 1.02 : 1);
+  q.tool_speed *= static_cast<float>(slack);
+  q.tool_rate *= static_cast<float>(slack);
+  const bool grades = e.slow_distance > e.world_margin && !recovering && !body_->lowering.torque();
+  if (!(grades ? graded(chunk, in, around, q, out) : attempt(chunk, in, around, 1, q, out)))
+    return out.status;
+  if (recovering && !leads_away(chunk, around)) return Status::kRecovery;
+  if (out.speed_factor < 1) body_->lowering.write(chunk, out.speed_factor, writer_);
+  if ((body_->lowering.rewrites() || out.speed_factor < 1) && writer_.bytes().empty())
+    return Status::kChunkOverflow;
+  out.valid_ns =
+      static_cast<std::int64_t>(body_->lowering.valid_seconds() / out.speed_factor * 1e9);
+  return Status::kAccepted;
+}
+
+// Whether the chunk is clear at this pace; else `out` says why not.
+bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, const Scene& around, double pace,
+                     Query& q, Verdict& out) noexcept {
+  body_->lowering.finish(chunk, pace, around.base, around.error);
+  q.path = body_->lowering.path();
+  const Outcome outcome = prove_(q);
+  out.work += outcome.work;
+  q.budget -= outcome.work;
+  if (outcome.proof == Proof::kProven) return true;
+  explain(outcome, in, out);
+  return false;
+}
+
+// The closer the motion comes to the world, the slower it may be: at full speed it must keep the
+// slow distance, at the least speed the margin. The path is the same at any pace; the ways to a
+// standstill are not. `out` keeps what it was slowed for.
+bool Kernel::graded(const ChunkView& chunk, const Inputs& in, const Scene& around, Query& q,
+                    Verdict& out) noexcept {
+  const Envelope& e = model_->envelope;
+  const double least = std::max(e.slow_factor, chunk.dt / kLongestRow);
+  const Verdict clean = out;
+  bool eased = false;
+  for (int grade = kGrades; grade >= 0;) {
+    const double share = static_cast<double>(grade) / kGrades;
+    demand(static_cast<float>((e.slow_distance - e.world_margin) * share), eased);
+    out.speed_factor = least + (1 - least) * share;
+    if (attempt(chunk, in, around, out.speed_factor, q, out)) {
+      const int work = out.work;
+      if (grade == kGrades) out = clean;
+      out.work = work;
+      return true;
+    }
+    if (q.budget <= 0) break;
+    if (eased) {
+      --grade;
+      continue;
+    }
+    measure(in, around, static_cast<float>(e.slow_distance) * 2);
+    eased = true;
+  }
+  out.speed_factor = 1;
+  return false;
+}
+
+// Sets margins for the world: `more` than the usual one. What is closer than that already need not
+// keep more than its distance, or an arm beside its own table would be slowed for ever.
+void Kernel::demand(float more, bool eased) noexcept {
+  const auto margin = static_cast<float>(model_->envelope.world_margin);
+  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c) {
+    const float kept = body_->capsule_start[c] - body_->capsule_tracking[c] - kGiveWay;
+    body_->capsule_margin[c] = margin + more;
+    if (eased) body_->capsule_margin[c] = std::max(margin, std::min(margin + more, kept));
+  }
+}
+
+// Distances at the measured state.
+void Kernel::measure(const Inputs& in, const Scene& around, float reach) noexcept {
+  std::array<double, kMaxCoordinates> at = in.state->measured.q;
+  at[body_->skeleton.dof] = around.base.x;
+  at[body_->skeleton.dof + 1] = around.base.y;
+  at[body_->skeleton.dof + 2] = around.base.yaw;
+  clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach,
+             body_->capsule_start.data(), body_->pair_start.data());
+}
+
+// While recovering, what is too close to pass normally (inside the margin, or near enough for the
+// tracking error to matter) must not come closer than it is, judged by the nominal path: motion is
+// slow. The tool may be outside the workspace, but not go farther out. False: nothing is too close.
+bool Kernel::loosen(const Inputs& in, const Scene& around, Query& q) noexcept {
+  measure(in, around, kFar);
+  bool close = false;
+  const auto ease = [&close](float start, float tracking, float& margin) {
+    if (start >= margin + tracking) return;
+    margin = start - kGiveWay - tracking;
+    close = true;
+  };
+  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
+    ease(body_->capsule_start[c], body_->capsule_tracking[c], body_->capsule_margin[c]);
+  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p)
+    ease(body_->pair_start[p], body_->pair_tracking[p], body_->pair_margin[p]);
+  const ToolSolver solver(body_->skeleton, *model_);
+  for (std::size_t t = 0; t < body_->skeleton.tools.size(); ++t) {
+    const Pose tool = solver.pose(static_cast<int>(t), in.state->measured.q.data());
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto place = static_cast<float>(tool.translation[i]);
+      if (place < q.workspace_lower[i] || place > q.workspace_upper[i]) close = true;
+      q.workspace_lower[i] = std::min(q.workspace_lower[i], place - 1e-3F);
+      q.workspace_upper[i] = std::max(q.workspace_upper[i], place + 1e-3F);
+    }
+  }
+  return close;
+}
+
+// Whether the worst intrusion is smaller at the end of the chunk.
+bool Kernel::leads_away(const ChunkView& chunk, const Scene& around) noexcept {
+  const float world = static_cast<float>(model_->envelope.world_margin);
+  const float self = static_cast<float>(model_->envelope.self_margin);
+  clearances(body_->skeleton, *around.world, around.voxels, body_->lowering.final_point(chunk),
+             kFar, body_->capsule_end.data(), body_->pair_end.data());
+  float before = 0, after = 0;
+  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c) {
+    before = std::max(before, world + body_->capsule_tracking[c] - body_->capsule_start[c]);
+    after = std::max(after, world + body_->capsule_tracking[c] - body_->capsule_end[c]);
+  }
+  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p) {
+    before = std::max(before, self + body_->pair_tracking[p] - body_->pair_start[p]);
+    after = std::max(after, self + body_->pair_tracking[p] - body_->pair_end[p]);
+  }
+  return after <= std::max(0.0F, before - kProgress);
+}
+
+}  // namespace openral

@@ -1,0 +1,1 @@
+"""The graph: which nodes, in which order, on which clock; starts and supervises them."""

@@ -1,0 +1,24 @@
+"""What makes a real robot hold by itself: shown before it is energised."""
+
+from __future__ import annotations
+
+from openral.manifest import RobotDescription
+from openral.safety.kernel_parameters import KernelParameters
+
+
+def deadman_text(robot: RobotDescription) -> str:
+    """The limits that hold for this robot, one a line."""
+    kernel, envelope = KernelParameters(), robot.safety
+    driver = f"{robot.hal.real} {dict(robot.hal.parameters) or ''}".rstrip()
+    lines = {
+        "driver": driver,
+        "heartbeat": f"the kernel beats at {kernel.heartbeat_hz:g} Hz; the robot holds without it",
+        "approval": f"a motion must start within {kernel.start_within_s:g} s or is dropped",
+        "joint state": f"no motion passes on a state older than {envelope.state_max_age_s:g} s",
+        "after a motion": "the robot holds its pose; it never repeats or extrapolates",
+        "stopping": f"it is expected to stand within {envelope.stop_s:g} s",
+        "stop it": "Ctrl-C, `openral estop`, or your own emergency stop",
+    }
+    width = max(map(len, lines))
+    body = "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
+    return f"{robot.name} ({robot.id}), REAL HARDWARE\n{body}"

@@ -1,0 +1,122 @@
+"""Sends the skill's goals and keeps what came of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import Future
+from typing import Any
+
+from openral.deploy.graph_link import GraphLink
+from openral.deploy.options import DeployOptions
+from openral.hal.topics import RESET_SCENE
+from openral.ros import types
+from openral.ros.action_client import ActionClient, ClientGoal
+
+_ACTION = "openral_msgs/action/ExecuteSkill"
+_TOPIC = "/openral/execute_skill"
+_ANSWER_S = 30.0
+
+
+class Goals:
+    """One goal at a time; as many as the options ask for episodes."""
+
+    def __init__(self, link: GraphLink, options: DeployOptions) -> None:
+        self._link, self._options = link, options
+        self._client = ActionClient(link.node, _ACTION, _TOPIC)
+        self._goal: ClientGoal | None = None
+        self._result: Future[Any] | None = None
+        self._stuck = False
+        self.feedback: Any = None
+        self.results: list[dict[str, Any]] = []
+        """What came of each episode, in the words of the action's result."""
+
+    @property
+    def running(self) -> bool:
+        """Whether a goal is under way."""
+        return self._goal is not None
+
+    @property
+    def all_done(self) -> bool:
+        """Whether every episode has been run."""
+        return not self.running and (self._stuck or len(self.results) >= self._options.episodes)
+
+    def start(self) -> None:
+        """Sends the next goal; Ended if the runner refuses it."""
+        options, link = self._options, self._link
+        episode = len(self.results)
+        if episode:
+            answer = link.call("std_srvs/srv/Trigger", RESET_SCENE, 10.0)
+            if not answer.success:
+                self.results.append(_failed("scene_not_reset", answer.message))
+                self._stuck = True
+                return
+        link.until(self._client.server_is_ready, _ANSWER_S, "skill_runner offered no skill")
+        goal = types.new(
+            f"{_ACTION}_Goal",
+            skill=options.skill,
+            instruction=options.instruction,
+            parameters=json.dumps(dict(options.skill_parameters)),
+            seed=options.first_seed + episode,
+        )
+        future = self._client.send_goal_async(goal, self._on_feedback)
+        self._goal = link.answer(future, _ANSWER_S, f"skill '{options.skill}'")
+        self._result = self._goal.get_result_async()
+
+    def _on_feedback(self, feedback: Any) -> None:
+        self.feedback = feedback
+
+    def poll(self) -> None:
+        """Takes a result that has come, and starts the next episode if one is left."""
+        if self._result is None or not self._result.done():
+            return
+        _, result = self._link.answer(self._result, _ANSWER_S, "the skill's result")
+        self._keep(result)
+        self._stuck = not self._link.monitor.armed
+        if not self.all_done:
+            self.start()
+
+    def cancel(self, timeout_s: float) -> None:
+        """Gives the running goal up; its result counts as cancelled."""
+        if self._goal is None or self._result is None:
+            return
+        give_up = time.monotonic() + timeout_s
+        try:
+            self._goal.cancel(timeout_s)
+            _, result = self._result.result(max(0.0, give_up - time.monotonic()))
+            self._keep(result)
+        except Exception as error:  # the runner may be the one that is gone
+            self._goal = None
+            self.results.append(_failed("cancelled", f"the runner did not confirm: {error}"))
+
+    def _keep(self, result: Any) -> None:
+        self._goal = self._result = None
+        self.results.append(
+            {
+                "success": bool(result.success),
+                "reason": result.reason,
+                "message": result.message,
+                "chunks": int(result.chunks),
+                "refused": int(result.refused),
+                "duration": float(result.duration),
+            }
+        )
+
+    @property
+    def failure(self) -> str:
+        """Why the skill failed, if it did by itself."""
+        for result in self.results:
+            if not result["success"] and result["reason"] != "cancelled":
+                return f"{result['reason']}: {result['message']}".rstrip(": ")
+        return ""
+
+
+def _failed(reason: str, message: str) -> dict[str, Any]:
+    return {
+        "success": False,
+        "reason": reason,
+        "message": message,
+        "chunks": 0,
+        "refused": 0,
+        "duration": 0.0,
+    }

@@ -1,0 +1,133 @@
+"""The supervisor's own place in the graph: it asks nodes for things and waits with open eyes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from openral.deploy.ended import Ended
+from openral.deploy.managed import ManagedNode, value_of
+from openral.deploy.monitor import Monitor
+from openral.deploy.plan import NodeSpec
+from openral.deploy.streams import Stream
+from openral.errors import TransportError
+from openral.ros import types
+from openral.ros.context import Context
+from openral.ros.dds_config import Network
+from openral.ros.executor import Executor
+from openral.ros.node import Node, time_message
+from openral.safety import topics
+
+_STEP_S = 0.02
+_GRACE_S = 0.5
+
+
+class GraphLink:
+    """While it waits it calls `look`, which raises Ended as soon as the run is over."""
+
+    def __init__(self, network: Network, streams: list[Stream], look: Callable[[], None]) -> None:
+        self._look = look
+        self.context = Context(network)
+        self.node = Node("supervisor", context=self.context)
+        self.executor = Executor(self.context)
+        self.executor.add_node(self.node)
+        self.monitor = Monitor(self.node, streams)
+        self._stops = self.node.create_publisher(
+            "openral_msgs/msg/EStopEvent", topics.ESTOP, topics.COMMAND
+        )
+        self.managed: dict[str, ManagedNode] = {}
+        self.executor.start()
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self.executor.shutdown()
+        self.context.close()
+
+    # Waiting
+
+    def until(self, condition: Callable[[], Any], timeout_s: float, what: str) -> Any:
+        """Waits for a condition; Ended if it does not come."""
+        give_up = time.monotonic() + timeout_s
+        while not (value := condition()):
+            self._look()
+            if time.monotonic() > give_up:
+                raise Ended.fault(f"{what} within {timeout_s:g} s")
+            time.sleep(_STEP_S)
+        return value
+
+    def answer(self, future: Future[Any], timeout_s: float, what: str) -> Any:
+        """Waits for an answer; Ended if it does not come."""
+        give_up = time.monotonic() + timeout_s
+        while True:
+            try:
+                return future.result(_STEP_S)
+            except TimeoutError:
+                self._look()
+                if time.monotonic() > give_up:
+                    raise Ended.fault(f"{what} did not answer within {timeout_s:g} s") from None
+            except TransportError as error:
+                self._better_reason()
+                raise Ended.fault(f"{what}: {error}") from None
+
+    def _better_reason(self) -> None:
+        """A server that is gone most often died: then the look says how."""
+        give_up = time.monotonic() + _GRACE_S
+        while time.monotonic() < give_up:
+            self._look()
+            time.sleep(_STEP_S)
+
+    # Managed nodes
+
+    def join(self, spec: NodeSpec, timeout_s: float) -> ManagedNode:
+        """Waits for a node's services."""
+        made = self.managed[spec.name] = ManagedNode(self.node, spec.name)
+        self.until(lambda: made.is_there, timeout_s, f"{spec.name} did not come up")
+        return made
+
+    def change(self, name: str, label: str, timeout_s: float) -> None:
+        """Brings a node through a transition; Ended with the node's reason if it fails."""
+        self.monitor.errors.pop(name, None)
+        answer = self.answer(self.managed[name].transition(label), timeout_s, f"{name} {label}")
+        if not answer.success:
+            give_up = time.monotonic() + _GRACE_S
+            while name not in self.monitor.errors and time.monotonic() < give_up:
+                time.sleep(_STEP_S)
+            text = self.monitor.errors.get(name, "its log says why")
+            _, found, reason = text.partition("reason=")
+            raise Ended.fault(f"{name} cannot {label}: {reason if found else text}")
+
+    def parameter(self, name: str, parameter: str) -> Any:
+        """A node's parameter."""
+        future = self.managed[name].parameter(parameter)
+        return value_of(self.answer(future, 5.0, f"{name}'s parameters"))
+
+    def set_parameter(self, name: str, parameter: str, value: Any) -> None:
+        """Sets a node's parameter; Ended if it is refused."""
+        future = self.managed[name].set_parameter(parameter, value)
+        result = self.answer(future, 5.0, f"{name}'s parameters").results[0]
+        if not result.successful:
+            raise Ended.fault(f"{name} refuses {parameter}={value}: {result.reason}")
+
+    def call(self, kind: str, service: str, timeout_s: float, **fields: Any) -> Any:
+        """Calls a service once, waiting for it first."""
+        client = self.node.create_client(kind, service)
+        try:
+            self.until(client.service_is_ready, timeout_s, f"nobody serves {service}")
+            request = client.request_class(**fields)
+            return self.answer(client.call_async(request), timeout_s, service)
+        finally:
+            self.node.destroy_client(client)
+
+    def stop_robot(self, reason: str) -> None:
+        """Tells everybody to stop, and waits a moment for the kernel and the HAL to say so."""
+        header = types.new("std_msgs/msg/Header", stamp=time_message(self.node.now()))
+        self._stops.publish(
+            types.new(
+                "openral_msgs/msg/EStopEvent", header=header, source="supervisor", reason=reason
+            )
+        )
+        give_up = time.monotonic() + _GRACE_S
+        while time.monotonic() < give_up and not self.monitor.is_stopped:
+            time.sleep(_STEP_S)

@@ -1,0 +1,55 @@
+"""Starts a node's program so that it cannot outlive the supervisor.
+
+`python -m openral.deploy.launch PARENT SIGNAL NICE MODULE name=value ...`: the system sends SIGNAL
+to this process as soon as PARENT is gone, however PARENT ended.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import runpy
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with(parent: int, number: int) -> None:
+    """Asks for the signal; ends at once if the parent is gone already."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def be_nice(nice: int) -> None:
+    """Asks for a share of the processors; it is no fault where that is not granted."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    with suppress(OSError):  # where the system shares by session first
+        Path("/proc/self/autogroup").write_text(str(nice))
+
+
+def main() -> None:
+    """Becomes the node's program."""
+    parent, number, nice, module = sys.argv[1:5]
+    die_with(int(parent), int(number))
+    be_nice(int(nice))
+    sys.argv = [module, *sys.argv[5:]]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code: object = 0
+    except SystemExit as ended:
+        code = ended.code
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Taking the interpreter's modules apart one by one would take a good part of a Ctrl-C's time.
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The supervisor's handle on one managed node: its transitions and parameters, by service calls."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+from openral.ros import types
+from openral.ros.client import Client
+from openral.ros.node import Node
+from openral.ros.parameter_services import value_from_msg, value_to_msg
+
+_LIFE = "lifecycle_msgs/srv"
+_PARAMETERS = "rcl_interfaces/srv"
+
+
+class ManagedNode:
+    """All calls answer with a Future; whoever waits can look after other things meanwhile."""
+
+    def __init__(self, node: Node, name: str) -> None:
+        self.name = name
+        with node.context.presence.one_announcement():
+            self._change = node.create_client(f"{_LIFE}/ChangeState", f"/{name}/change_state")
+            self._state = node.create_client(f"{_LIFE}/GetState", f"/{name}/get_state")
+            self._set = node.create_client(
+                f"{_PARAMETERS}/SetParameters", f"/{name}/set_parameters"
+            )
+            self._get = node.create_client(
+                f"{_PARAMETERS}/GetParameters", f"/{name}/get_parameters"
+            )
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its services can be called."""
+        return all(client.service_is_ready() for client in self._clients)
+
+    @property
+    def _clients(self) -> tuple[Client, ...]:
+        return self._change, self._state, self._set, self._get
+
+    def transition(self, label: str) -> Future[Any]:
+        """`success` says whether the node went through with it."""
+        wanted = types.new("lifecycle_msgs/msg/Transition", label=label)
+        return self._change.call_async(self._change.request_class(transition=wanted))
+
+    def state(self) -> Future[Any]:
+        """`current_state.label`."""
+        return self._state.call_async(self._state.request_class())
+
+    def set_parameter(self, name: str, value: Any) -> Future[Any]:
+        """`results[0].successful` and `.reason`."""
+        wanted = types.new("rcl_interfaces/msg/Parameter", name=name, value=value_to_msg(value))
+        return self._set.call_async(self._set.request_class(parameters=[wanted]))
+
+    def parameter(self, name: str) -> Future[Any]:
+        """Read with `value_of`."""
+        return self._get.call_async(self._get.request_class(names=[name]))
+
+
+def value_of(answer: Any) -> Any:
+    """The value in the answer to `ManagedNode.parameter`."""
+    return value_from_msg(answer.values[0])

@@ -1,0 +1,183 @@
+"""Listens to the graph for the supervisor: rates, verdicts, stops, and who has fallen silent."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from openral.deploy.managed import ManagedNode
+from openral.deploy.plan import NodeSpec
+from openral.deploy.streams import Stream
+from openral.ros.clock import NS
+from openral.ros.log import LEVELS
+from openral.ros.node import Node
+from openral.ros.qos import ROSOUT, QoS
+from openral.ros.rate_meter import RateMeter
+from openral.safety import topics
+
+VERDICTS = ("accepted", "slowed", "rejected", "dropped")
+STATES = ("idle", "armed", "estopped", "recovery")
+HAL_STATES = ("holding", "executing", "stopped")
+_ARMED, _ESTOPPED, _STOPPED = 1, 2, 2
+_CHECK_S = 0.02
+_ASK_S, _ANSWER_S = 0.5, 3.0
+_MESSAGES = "openral_msgs/msg"
+
+
+@dataclass
+class Track:
+    """How often one topic was heard."""
+
+    stream: Stream
+    meter: RateMeter = field(default_factory=lambda: RateMeter(60))
+    count: int = 0
+    """Within the measured window."""
+    first_at: float | None = None
+    """Monotonic time of the first message."""
+
+    def heard(self, _: Any) -> None:
+        """One message."""
+        now = time.monotonic()
+        if self.first_at is None:
+            self.first_at = now
+        self.count += 1
+        self.meter.tick(round(now * NS))
+
+    @property
+    def live_hz(self) -> float:
+        """Per real second, over the last messages."""
+        report = self.meter.report()
+        return report.hz if report else 0.0
+
+
+class Monitor:
+    """All callbacks run in the executor of the node that it is given."""
+
+    def __init__(self, node: Node, streams: Iterable[Stream]) -> None:
+        self.node = node
+        self.tracks = {stream.topic: Track(stream) for stream in streams}
+        self.verdicts: Counter[str] = Counter()
+        self.last_verdict = ""
+        self.safety: Any = None
+        self.hal: Any = None
+        self.estops = 0
+        self.stop_reasons: list[str] = []
+        self.errors: dict[str, str] = {}
+        """The last error that each node logged."""
+        self.failures: list[tuple[str, str]] = []
+        """Source and sentence of what went wrong in the graph."""
+        self._limits: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+        self._checked = time.monotonic()
+        self._resumed = self._checked
+        self._began = (self._checked, 0)
+        with node.context.presence.one_announcement():
+            self._listen()
+        node.create_wall_timer(_CHECK_S, self._check)
+
+    def _listen(self) -> None:
+        hear = self.node.create_subscription
+        for track in self.tracks.values():
+            hear(
+                track.stream.type_name, track.stream.topic, track.heard, track.stream.qos, raw=True
+            )
+        hear(f"{_MESSAGES}/Verdict", topics.VERDICT, self._on_verdict, QoS(depth=200))
+        hear(f"{_MESSAGES}/SafetyState", topics.SAFETY_STATE, self._on_safety, topics.LATCHED)
+        hear(f"{_MESSAGES}/HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
+        hear("rcl_interfaces/msg/Log", "/rosout", self._on_log, ROSOUT)
+        for source in ("hal", "recorder", "skill", "world"):
+            kind, topic = f"{_MESSAGES}/FailureTrigger", f"/openral/failure/{source}"
+            hear(kind, topic, self._on_failure, topics.STATE)
+
+    # What was heard
+
+    def _on_verdict(self, verdict: Any) -> None:
+        known = verdict.status < len(VERDICTS)
+        self.verdicts[VERDICTS[verdict.status] if known else "unknown"] += 1
+        self.last_verdict = verdict.reason
+
+    def _on_safety(self, state: Any) -> None:
+        before, self.safety = self.safety, state
+        was_stopped = before is not None and before.state == _ESTOPPED
+        if state.state == _ESTOPPED and not was_stopped:
+            self.estops += 1
+            self.stop_reasons.append(f"{state.source}: {state.detail or state.reason}")
+
+    def _on_hal(self, state: Any) -> None:
+        self.hal = state
+
+    def _on_log(self, log: Any) -> None:
+        if log.level >= LEVELS["error"]:
+            self.errors[log.name.lstrip("/")] = log.msg
+
+    def _on_failure(self, failure: Any) -> None:
+        self.failures.append((failure.source, failure.detail or failure.reason))
+
+    @property
+    def armed(self) -> bool:
+        """Whether the kernel lets proven motion pass."""
+        return self.safety is not None and self.safety.state == _ARMED
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether kernel and HAL both say that the robot is stopped."""
+        heard = self.safety is not None and self.hal is not None
+        return heard and self.safety.state == _ESTOPPED and self.hal.state == _STOPPED
+
+    # The measured window
+
+    def begin(self) -> None:
+        """Counts from here on."""
+        self._began = (time.monotonic(), self.node.now())
+        for track in self.tracks.values():
+            track.count = 0
+
+    def elapsed(self) -> tuple[float, float]:
+        """Seconds since `begin`: real ones, and the graph's."""
+        wall, graph = self._began
+        return time.monotonic() - wall, (self.node.now() - graph) / NS
+
+    # Silence
+
+    def watch(self, spec: NodeSpec, managed: ManagedNode) -> None:
+        """From now on the node must be heard: by its pulse, or by answers about its state."""
+        self._last[spec.name] = time.monotonic()
+        heard = partial(self._pulse, spec.name)
+        if (pulse := spec.pulse) is not None:
+            self._limits[spec.name] = pulse.longest_s
+            self.node.create_subscription(pulse.type_name, pulse.topic, heard, pulse.qos, raw=True)
+        else:
+            self._limits[spec.name] = _ANSWER_S
+            self.node.create_wall_timer(_ASK_S, lambda: managed.state().add_done_callback(heard))
+
+    def unwatch(self, name: str) -> None:
+        """The node may be silent from now on."""
+        self._last.pop(name, None)
+
+    def _pulse(self, name: str, said: Any) -> None:
+        failed = isinstance(said, Future) and said.exception() is not None
+        if name in self._last and not failed:
+            self._last[name] = time.monotonic()
+
+    def _check(self) -> None:
+        """Notes when this process itself was held up: what others said meanwhile is on its way."""
+        now = time.monotonic()
+        if now - self._checked > 10 * _CHECK_S:
+            self._resumed = now
+        self._checked = now
+
+    def silent(self) -> tuple[str, float] | None:
+        """A node that hangs and for how long it has said nothing; None: all are alive."""
+        now = time.monotonic()
+        if now - self._checked > 10 * _CHECK_S:
+            return None  # this executor is late itself; nothing can be said about others
+        for name, last in list(self._last.items()):
+            quiet = now - max(last, self._resumed)
+            if quiet > self._limits[name]:
+                return name, now - last
+        return None

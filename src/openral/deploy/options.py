@@ -1,0 +1,108 @@
+"""What a user asks of a deployment, checked before anything starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from openral.errors import ConfigError
+from openral.manifest import RobotDescription, SceneDescription, load_robot, load_scene
+
+
+@dataclass(frozen=True)
+class DeployOptions:
+    """One run. `check` raises ConfigError for combinations that make no sense."""
+
+    mode: Literal["sim", "real"] = "sim"
+    robot_ref: str = ""
+    """Id, folder or file of the robot; empty: the scene's own."""
+    scene_ref: str = ""
+    """Id or file of the scene; empty: the bare twin."""
+    skill: str = ""
+    """What moves the robot; empty: nothing does until somebody sends a goal."""
+    skill_parameters: Mapping[str, Any] = field(default_factory=dict)
+    instruction: str = ""
+    """What to do, in words; empty: the scene's task."""
+    episodes: int = 1
+    """How often the skill runs, each time in a fresh scene."""
+    seed: int | None = None
+    """Of the first episode; None: the scene's own."""
+    duration_s: float = 0.0
+    """Seconds on the graph's clock; 0: until the skill has ended, or Ctrl-C."""
+    rtf: float = 1.0
+    """Simulated seconds a second; 0: as many as possible."""
+    wall_clock: bool = False
+    lockstep: bool = False
+    view: bool = False
+    warn_only: bool = False
+    transport: Mapping[str, Any] = field(default_factory=dict)
+    """The HAL's own options, such as a port."""
+    record: Path | None = None
+    """Folder for the recording."""
+
+    @cached_property
+    def scene(self) -> SceneDescription | None:
+        """The scene's manifest."""
+        return load_scene(self.scene_ref) if self.scene_ref else None
+
+    @cached_property
+    def robot_name(self) -> str:
+        """The robot as it was named, by the user or by the scene."""
+        named = self.robot_ref or (self.scene.robot if self.scene else None)
+        if not named:
+            where = f"scene '{self.scene_ref}' takes any robot" if self.scene_ref else "no scene"
+            raise ConfigError(f"which robot? {where}: name one with --robot")
+        return named
+
+    @cached_property
+    def robot(self) -> RobotDescription:
+        """The robot's manifest."""
+        return load_robot(self.robot_name)
+
+    def check(self) -> None:
+        """Loads the manifests and refuses what cannot work together."""
+        if self.mode == "real":
+            self._check_real()
+        if self.lockstep and (self.wall_clock or self.view):
+            other = "--wall-clock" if self.wall_clock else "--view"
+            raise ConfigError(f"--lockstep runs on simulated time without windows; drop {other}")
+        if self.lockstep and not (self.skill or self.duration_s):
+            raise ConfigError("--lockstep needs --skill or --duration: nobody could end it")
+        if self.episodes > 1 and not self.scene_ref:
+            raise ConfigError(f"--episodes {self.episodes} needs a scene to start anew: --config")
+        if self.record is not None and self.record.exists():
+            raise ConfigError(f"{self.record} exists already; give --record another name")
+        self.robot  # noqa: B018 - raises what is wrong with it
+
+    def _check_real(self) -> None:
+        refused = {
+            "a scene": self.scene_ref,
+            "warn_only": self.warn_only,
+            "a real-time factor": self.rtf != 1.0,
+            "lock-step": self.lockstep,
+        }
+        for what, given in refused.items():
+            if given:
+                raise ConfigError(f"hardware takes no simulation: {what} goes with `deploy sim`")
+        if not self.robot_ref:
+            raise ConfigError("which robot? hardware is named with --robot")
+        if self.robot.hal.real is None:
+            raise ConfigError(
+                f"'{self.robot.id}' has no hardware driver: set hal.real in its robot.yaml"
+            )
+
+    @property
+    def first_seed(self) -> int:
+        """The seed of the first episode, whoever chose it."""
+        if self.seed is not None:
+            return self.seed
+        return self.scene.task.seed if self.scene and self.scene.task else 0
+
+    @property
+    def transport_text(self) -> str:
+        """The HAL's options as a parameter."""
+        return json.dumps(dict(self.transport)) if self.transport else ""

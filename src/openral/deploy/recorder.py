@@ -1,0 +1,135 @@
+"""Records the graph in a process of its own: `python -m openral.deploy.recorder folder=out/run1`.
+
+A full disk ends the recording, which is reported; nothing else in the graph notices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from openral.errors import ConfigError, OpenralError, RecordingError
+from openral.ros import Outcome, State, spin, types
+from openral.ros.given_parameters import given_parameters
+from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.parameters import Descriptor
+from openral.ros.qos import STATE
+from openral.ros.recording.background import BackgroundWriter
+from openral.ros.recording.recorder import Recorder
+from openral.ros.recording.writer import RecordingWriter
+
+FAILURE = "/openral/failure/recorder"
+_CHECK_S = 0.1
+_LOOK_S = (0.2, 5.0)
+"""New topics are looked for often while they keep coming: a look costs as much as many messages."""
+_REPORT_EVERY_S = 1.0
+_END_S = 0.5
+"""Whoever presses Ctrl-C does not wait longer than this for a slow disk."""
+_WARNING, _ERROR = 1, 2
+
+
+class RecorderNode(LifecycleNode):
+    """Records every topic from activation on; closes the file when it is shut down."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("recorder", **options)
+        fixed = Descriptor(read_only=True)
+        self._folder = self.declare_parameter("folder", "", fixed).value
+        self._exclude = self.declare_parameter("exclude", "", fixed).value
+        self._failures = self.create_publisher("openral_msgs/msg/FailureTrigger", FAILURE, STATE)
+        self._sink: BackgroundWriter | None = None
+        self._recorder: Recorder | None = None
+        self._reported_lost, self._reported_at = 0, 0.0
+        self._told_error = False
+
+    def on_configure(self, previous: State) -> Outcome:
+        """Makes the folder and the file."""
+        if not self._folder:
+            raise ConfigError("parameter 'folder' is empty: it names where to record to")
+        self._sink = BackgroundWriter(RecordingWriter(str(self._folder)))
+        return Outcome.SUCCESS
+
+    def on_activate(self, previous: State) -> Outcome:
+        """Begins to listen."""
+        assert self._sink is not None
+        self._recorder = Recorder(self, self._sink, exclude=str(self._exclude) or None)
+        self._pause_s, self._next_look = _LOOK_S[0], 0.0
+        self.create_wall_timer(_CHECK_S, self._check)
+        return Outcome.SUCCESS
+
+    def on_shutdown(self, previous: State) -> Outcome:
+        """Writes what is left and completes the file."""
+        recorder, self._recorder = self._recorder, None
+        sink, self._sink = self._sink, None
+        if sink is not None:
+            with suppress(RecordingError):  # told when it happened
+                sink.close(_END_S)
+            self.log.info("recorded", messages=sink.writer.count, lost=sink.lost)
+        if recorder is not None:
+            recorder.close()
+        return Outcome.SUCCESS
+
+    def _check(self) -> None:
+        recorder, sink = self._recorder, self._sink
+        if recorder is None or sink is None:
+            return
+        if sink.error is None:
+            self._look(recorder)
+        elif not self._told_error:
+            self._told_error = True
+            self._tell(_ERROR, "recording_stopped", str(sink.error))
+        self._report_lost(sink)
+
+    def _look(self, recorder: Recorder) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        known = len(recorder.subscriptions)
+        recorder.look()
+        found = len(recorder.subscriptions) > known
+        self._pause_s = _LOOK_S[0] if found else min(2 * self._pause_s, _LOOK_S[1])
+        self._next_look = time.monotonic() + self._pause_s
+
+    def _report_lost(self, sink: BackgroundWriter) -> None:
+        now = time.monotonic()
+        due = now - self._reported_at > _REPORT_EVERY_S
+        if due and sink.error is None and sink.lost > self._reported_lost:
+            self._reported_lost, self._reported_at = sink.lost, now
+            text = f"{sink.lost} messages lost: the disk is too slow"
+            self._tell(_WARNING, "recording_behind", text)
+
+    def _tell(self, severity: int, reason: str, detail: str) -> None:
+        self.log.error(detail)
+        header = types.new("std_msgs/msg/Header", stamp=self.stamp())
+        self._failures.publish(
+            types.new(
+                "openral_msgs/msg/FailureTrigger",
+                header=header,
+                source="recorder",
+                severity=severity,
+                reason=reason,
+                detail=detail,
+                evidence="{}",
+            )
+        )
+
+
+def main() -> int:
+    """Exit code 2 for wrong usage."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parameters", nargs="*", metavar="name=value")
+    options = parser.parse_args()
+    try:
+        names = ("use_sim_time", "folder", "exclude")
+        node = RecorderNode(parameters=given_parameters(options.parameters, names))
+    except OpenralError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    spin(node)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

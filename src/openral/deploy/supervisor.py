@@ -1,0 +1,236 @@
+"""Brings the graph up, lets it work, watches it, and brings it down: one run from start to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from openral.deploy.display import Display
+from openral.deploy.ended import Ended
+from openral.deploy.goals import Goals
+from openral.deploy.graph_link import GraphLink
+from openral.deploy.log_stream import LogStream
+from openral.deploy.plan import NodeSpec, Plan
+from openral.deploy.processes import Processes
+from openral.deploy.streams import streams_of
+from openral.deploy.summary import Summary
+from openral.errors import OpenralError
+from openral.ros.clock import NS
+from openral.ros.dds_config import Network
+from openral.ros.parameters import Parameter
+from openral.ros.recording.reader import Recording
+from openral.safety import topics
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_COME_UP_S = 60.0
+_TRANSITION_S = 60.0
+_ARM_S = 15.0
+_CLOCK_STALL_S = 3.0
+_STEP_S = 0.05
+
+
+class Supervisor:
+    """Use it once, on the main thread."""
+
+    def __init__(self, plan: Plan, network: Network, command_at: float | None = None) -> None:
+        """`command_at`: monotonic time at which the user asked for it."""
+        self.plan, self._options, self._network = plan, plan.options, network
+        self._command_at = time.monotonic() if command_at is None else command_at
+        scene = self._options.scene_ref or None
+        self.summary = Summary(self._options.robot.id, scene, self._options.mode)
+        self._display = Display(f"{self._options.robot.name} · {scene or 'bare twin'}")
+        self._interrupted = ""
+        self._fault = "it broke"  # unless it is known better
+        self._wake = threading.Event()
+        self._processes: Processes | None = None
+        self._link: GraphLink | None = None
+        self._goals: Goals | None = None
+        self._phase = "starting"
+
+    def run(self) -> Summary:
+        """Returns when the run is over; the summary has the exit code and the reason."""
+        previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        self._logs = LogStream(self._display.log)
+        try:
+            self._processes = Processes(self.plan, self._logs, self._network, self._wake.set)
+            self._live()
+        except Ended as ended:
+            self._fault = ended.reason if ended.is_fault else ""
+            self.summary.exit_reason, self.summary.exit_code = ended.reason, ended.code
+        finally:
+            self._end()
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+        return self.summary
+
+    # Signals
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        if self._interrupted:  # the user will not wait
+            if self._processes is not None:
+                for child in self._processes.children:
+                    child.kill()
+            os._exit(128 + number)
+        self._interrupted = signal.Signals(number).name
+        self._wake.set()
+
+    def _look(self) -> None:
+        """Raises Ended if the run is over for a reason that does not lie in the skill."""
+        if self._interrupted:
+            raise Ended(f"interrupted ({self._interrupted})", 0)
+        assert self._processes is not None
+        for child in self._processes.take_changed():
+            text = f"{child.spec.name} {child.what_happened()}"
+            if child.spec.critical:
+                raise Ended.fault(text)
+            self._lost(child.spec.name, f"{text}; the graph goes on without it")
+        if self._link is not None and (silent := self._link.monitor.silent()):
+            name, seconds = silent
+            text = f"{name} hangs: nothing was heard from it for {seconds:.1f} s"
+            spec = self.plan.node(name)
+            if spec is None or spec.critical:
+                raise Ended.fault(text)
+            self._lost(name, text)
+
+    def _lost(self, name: str, text: str) -> None:
+        self._say(text)
+        self.summary.failures.append(text)
+        if self._link is not None:
+            self._link.monitor.unwatch(name)
+
+    # The run
+
+    def _live(self) -> None:
+        self._link = link = GraphLink(self._network, streams_of(self._options.robot), self._look)
+        for spec in self.plan.nodes:
+            self._bring_up(spec)
+        if self.plan.node("safety_kernel") is not None:
+            self._arm()
+        self.summary.ready_after = round(time.monotonic() - self._command_at, 2)
+        link.monitor.begin()
+        self._phase = "no skill"
+        if self._options.skill:
+            self._goals = Goals(link, self._options)
+            self._phase = self._options.skill
+            self._goals.start()
+        while not self._is_over():
+            self._look()
+            self._look_at_clock()
+            if self._goals is not None:
+                self._goals.poll()
+            self._show()
+            self._wake.wait(_STEP_S)
+            self._wake.clear()
+
+    def _bring_up(self, spec: NodeSpec) -> None:
+        link = self._link
+        assert link is not None
+        managed = link.join(spec, _COME_UP_S)
+        if self.summary.clock is not None:
+            link.set_parameter(spec.name, "use_sim_time", self.summary.clock == "sim")
+        link.change(spec.name, "configure", _TRANSITION_S)
+        if spec.name == "hal":
+            self._decide_clock()
+        link.change(spec.name, "activate", _TRANSITION_S)
+        link.monitor.watch(spec, managed)
+
+    def _decide_clock(self) -> None:
+        """One clock for all, and the HAL knows which: it has asked its backend."""
+        link = self._link
+        assert link is not None
+        clock = link.parameter("hal", "clock")
+        if clock not in ("sim", "wall"):
+            raise Ended.fault(f"hal says that its clock is '{clock}'; valid: sim, wall")
+        if clock == "sim" and self._options.mode == "real":
+            raise Ended.fault("hal says that it runs on simulated time; hardware does not")
+        self.summary.clock = clock
+        self._say(f"the graph runs on {'simulated' if clock == 'sim' else 'wall'} time")
+        link.node.set_parameters([Parameter("use_sim_time", clock == "sim")])
+
+    def _arm(self) -> None:
+        """The kernel refuses until it has heard a fresh and complete state."""
+        link = self._link
+        assert link is not None
+        self._phase = "arming"
+        give_up = time.monotonic() + _ARM_S
+        while True:
+            answer = link.call("std_srvs/srv/Trigger", topics.RESET, _ARM_S)
+            if answer.success:
+                self._say(answer.message)
+                return
+            if time.monotonic() > give_up:
+                raise Ended.fault(f"the kernel does not arm: {answer.message}")
+            self._look()
+            time.sleep(_STEP_S)
+
+    def _is_over(self) -> bool:
+        options, link = self._options, self._link
+        assert link is not None
+        failure = self._goals.failure if self._goals is not None else ""
+        if options.duration_s:
+            if link.monitor.elapsed()[1] < options.duration_s:
+                return False
+            reason = f"{options.duration_s:g} s are over"
+        elif self._goals is not None and self._goals.all_done:
+            reason = f"skill '{options.skill}' is done"
+        else:
+            return False
+        if failure:
+            raise Ended(f"skill '{options.skill}' failed: {failure}", 1)
+        raise Ended(reason, 0)
+
+    def _look_at_clock(self) -> None:
+        assert self._link is not None
+        simulated = self._link.node.clock.simulated
+        if simulated is not None and simulated.silent_for_s() > _CLOCK_STALL_S:
+            at = simulated.now_ns() / NS
+            raise Ended.fault(f"simulated time stands still at {at:.2f} s")
+
+    def _say(self, line: str) -> None:
+        self._logs.add("supervisor", line)
+
+    def _show(self) -> None:
+        assert self._link is not None
+        feedback = self._goals.feedback if self._goals is not None else None
+        self._display.update(self._link.monitor, self._phase, feedback, self._say)
+
+    # The end
+
+    def _end(self) -> None:
+        """Whatever happened: the robot is stopped, the processes are gone."""
+        link, summary = self._link, self.summary
+        began = self._goals is not None or summary.ready_after is not None
+        if link is not None:
+            if began:
+                summary.take(link.monitor, self._command_at)
+            if self._fault:
+                self._say(f"{self._fault}: stopping the robot")
+                link.stop_robot(self._fault)
+            elif self._goals is not None:
+                self._goals.cancel(0.3)
+        if self._goals is not None:
+            name = self._options.skill
+            summary.skill = {"name": name, "episodes": self._goals.results}
+        if self._processes is not None:
+            killed = self._processes.end()
+            if killed:
+                self._say(f"killed, because they did not end: {', '.join(killed)}")
+        if self._options.record is not None:
+            summary.recording = _recorded(self._options.record)
+        if link is not None:
+            link.close()
+        self._logs.close()
+        self._display.close()
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
+    """What is in a recording, also if it was cut short."""
+    try:
+        count = sum(topic.count for topic in Recording(folder).topics.values())
+    except OpenralError as error:
+        return {"folder": str(folder), "messages": 0, "error": str(error)}
+    return {"folder": str(folder), "messages": count}

@@ -1,0 +1,59 @@
+"""Lock-step: the same seed gives the same trace, whatever the machine is doing meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openral.deploy.lockstep import LockstepRun
+from openral.deploy.options import DeployOptions
+from openral.deploy.plan import make_plan
+from openral.deploy.summary import Summary
+from openral.deploy.trace_hash import TRACED, trace_hash
+from openral.ros.recording.reader import Recording
+
+
+def play(folder: Path, **options: object) -> Summary:
+    given = {"robot_ref": "franka_panda", "scene_ref": "tabletop_push", "record": folder}
+    return LockstepRun(make_plan(DeployOptions(lockstep=True, **{**given, **options}))).run()  # type: ignore[arg-type]
+
+
+def test_one_seed_gives_one_trace(tmp_path: Path) -> None:
+    push = {"skill": "scripted-push", "seed": 3}
+    first, second = (play(tmp_path / name, **push) for name in ("a", "b"))
+    other = play(tmp_path / "c", **{**push, "seed": 4})
+    for summary in (first, second, other):
+        assert summary.exit_code == 0, summary.exit_reason
+        assert summary.skill is not None
+        assert summary.skill["episodes"][0]["success"]
+        assert summary.verdicts["accepted"] > 5
+        assert summary.estops == 0
+    assert first.trace == second.trace == trace_hash(tmp_path / "a")
+    assert first.duration == second.duration
+    assert other.trace != first.trace
+    assert all(Recording(tmp_path / "a").topics[topic].count > 5 for topic in TRACED)
+
+
+def test_refusals_are_part_of_the_trace(tmp_path: Path) -> None:
+    wild = {"skill": "random", "skill_parameters": {"amplitude": 1.0}, "seed": 1}
+    first, second = (play(tmp_path / name, duration_s=5.0, **wild) for name in ("a", "b"))
+    assert first.verdicts["rejected"] == 1
+    assert first.estops == 1
+    assert first.trace == second.trace
+    assert first.exit_code == 1
+    assert first.exit_reason.startswith("skill 'random' failed: refused")
+
+
+def test_it_is_faster_than_real_time(tmp_path: Path) -> None:
+    summary = play(tmp_path / "a", record=None, skill="home", duration_s=10.0)
+    assert summary.real_time_factor is not None
+    assert summary.real_time_factor > 1.0
+
+
+@pytest.mark.parametrize("skill", ["", "home"])
+def test_a_run_ends_after_its_duration(tmp_path: Path, skill: str) -> None:
+    summary = play(tmp_path / "a", record=None, skill=skill, duration_s=0.5)
+    assert summary.exit_reason == "0.5 s are over"
+    assert summary.duration == pytest.approx(0.5, abs=0.05)
+    assert summary.rates["/joint_states"]["measured"] == pytest.approx(50.0, abs=3.0)

@@ -1,0 +1,232 @@
+"""`make demo`: a Panda pushes a cube, is told to go through the table, and is stopped before it.
+
+The graph is started as a user starts it; this program is one more node beside it. It leaves a
+film and a strip of pictures as the cameras saw it, and a recording of every topic, under out/demo.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from openral.manifest import ControlMode, load_robot
+from openral.ros import ActionClient, Context, Executor, Node, Parameter, types
+from openral.ros.dds_config import Network
+from openral.ros.qos import QoS
+from openral.safety import topics
+from openral.skill.arm import Arm
+
+ROBOT, SCENE, CAMERA = "franka_panda", "tabletop_push", "overhead"
+OUT = Path("out/demo")
+ARMED, ESTOPPED = 1, 2
+SIZE, FRAME_S = (320, 240), 0.15
+SKILL = "openral_msgs/action/ExecuteSkill"
+SPEED = 0.4  # rad/s of the fastest joint on the way that is refused
+
+
+class Demo:
+    """A node that watches a camera, asks for skills and proposes one bad idea."""
+
+    def __init__(self, network: Network) -> None:
+        self.robot = load_robot(ROBOT)
+        self.context = Context(network)
+        self.node = Node("demo", context=self.context)
+        self.caption = ""
+        self.frames: list[tuple[str, Any]] = []
+        self.safety: Any = None
+        self.joints: Any = None
+        self.verdict: Any = None
+        self._last = 0.0
+        hear = self.node.create_subscription
+        hear("sensor_msgs/msg/Image", f"/openral/cameras/{CAMERA}/image", self._see, topics.SENSOR)
+        hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, self._set("joints"), topics.SENSOR)
+        state = "openral_msgs/msg/SafetyState"
+        hear(state, topics.SAFETY_STATE, self._set("safety"), topics.LATCHED)
+        hear("openral_msgs/msg/Verdict", topics.VERDICT, self._set("verdict"), QoS(depth=100))
+        kind = "openral_msgs/msg/ActionChunk"
+        self._candidates = self.node.create_publisher(kind, topics.CANDIDATE, topics.COMMAND)
+        self._skills = ActionClient(self.node, SKILL, "/openral/execute_skill")
+        self._executor = Executor(self.context)
+        self._executor.add_node(self.node)
+        self._executor.start()
+
+    def _set(self, name: str) -> Callable[[Any], None]:
+        return lambda message: setattr(self, name, message)
+
+    def _see(self, image: Any) -> None:
+        if time.monotonic() - self._last >= FRAME_S and self.caption:
+            self._last = time.monotonic()
+            pixels = np.frombuffer(bytes(image.data), np.uint8)
+            self.frames.append((self.caption, pixels.reshape(image.height, image.width, 3)))
+
+    def ready(self) -> bool:
+        armed = self.safety is not None and self.safety.state == ARMED
+        return armed and self.joints is not None and self._skills.server_is_ready()
+
+    def run_skill(self, name: str, caption: str, timeout_s: float) -> Any:
+        self.caption = caption
+        goal = types.new(f"{SKILL}_Goal", skill=name, parameters="{}")
+        _, result = self._skills.send_goal(goal, timeout_s=30.0).get_result(timeout_s)
+        return result
+
+    def plunge(self) -> Any:
+        """Proposes the straight way to a point below the table; returns the kernel's verdict."""
+        self.caption = "told to go through the table: refused"
+        order = [self.joints.name.index(name) for name in self.robot.joint_names]
+        here = np.array(self.joints.position)[order]
+        rows = way_down(self.robot, here)
+        dt = float(np.abs(np.diff(rows, axis=0)).max()) / SPEED
+        slot = types.new(
+            "openral_msgs/msg/ActionSlot",
+            control_mode=ControlMode.JOINT_TRAJECTORY.byte,
+            joint_names=list(self.robot.joint_names),
+            width=rows.shape[1],
+            data=rows[1:].ravel(),
+        )
+        chunk = types.new(
+            "openral_msgs/msg/ActionChunk",
+            control_mode=slot.control_mode,
+            dt=dt,
+            rows=len(rows) - 1,
+            slots=[slot],
+        )
+        chunk.header.stamp = self.node.stamp()
+        self.verdict = None
+        self._candidates.publish(chunk)
+        wait(lambda: self.verdict is not None, "a verdict", 10.0)
+        return self.verdict
+
+    def reset(self) -> str:
+        client = self.node.create_client("std_srvs/srv/Trigger", topics.RESET)
+        answer = client.call(client.request_class(), 10.0)
+        return str(answer.message)
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self.context.close()
+
+
+def way_down(robot: Any, here: Any) -> Any:
+    """From where the arm is to 20 cm below the table's top, in steps of joint space."""
+    arm = Arm(robot, robot.end_effectors[0])
+    point = arm.tool(here)[:3, 3].copy()
+    point[2] = -0.2
+    goal = arm.solve(point, np.array([0.0, 0.0, -1.0]), here, tolerance_m=0.02)
+    if goal is None:
+        raise SystemExit("the arm cannot reach below the table from here")
+    return here + np.linspace(0.0, 1.0, 41)[:, None] * (goal - here)
+
+
+def wait(condition: Callable[[], Any], what: str, timeout_s: float) -> None:
+    give_up = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > give_up:
+            raise SystemExit(f"waited {timeout_s:g} s for {what} in vain")
+        time.sleep(0.05)
+
+
+def save_pictures(frames: list[tuple[str, Any]]) -> list[Path]:
+    """The film, and one picture of each caption's beginning, middle and end in a row."""
+    drawn = [draw(caption, pixels) for caption, pixels in frames]
+    film, strip = OUT / "demo.gif", OUT / "demo.png"
+    paletted = [picture.convert("P", palette=Image.Palette.ADAPTIVE) for picture in drawn]
+    paletted[0].save(
+        film, save_all=True, append_images=paletted[1:], duration=round(1000 * FRAME_S), loop=0
+    )
+    chosen = []
+    for caption in dict.fromkeys(caption for caption, _ in frames):
+        mine = [index for index, (name, _) in enumerate(frames) if name == caption]
+        chosen += sorted({mine[0], mine[len(mine) // 2], mine[-1]}) if not chosen else [mine[-1]]
+    width, height = drawn[0].size
+    sheet = Image.new("RGB", (width * len(chosen), height))
+    for column, index in enumerate(chosen):
+        sheet.paste(drawn[index], (column * width, 0))
+    sheet.save(strip, optimize=True)
+    return [film, strip]
+
+
+def draw(caption: str, pixels: Any) -> Any:
+    picture = Image.fromarray(pixels).resize(SIZE)
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((0, SIZE[1] - 22, SIZE[0], SIZE[1]), fill="black")
+    if "refused" in caption:
+        pen.rectangle((0, 0, SIZE[0] - 1, SIZE[1] - 22), outline="red", width=4)
+    pen.text((6, SIZE[1] - 19), caption, "white", ImageFont.load_default(13))
+    return picture
+
+
+def play(demo: Demo) -> None:
+    def say(text: str) -> None:
+        print(f"demo: {text}", flush=True)
+
+    wait(demo.ready, "the graph", 90.0)
+    demo.node.set_parameters([Parameter("use_sim_time", True)])
+    say("the graph is up and armed; the Panda pushes the cube onto the disc")
+    result = demo.run_skill("scripted-push", "the skill pushes the cube", 120.0)
+    word = "done" if result.success else result.reason
+    say(f"push: {word} after {result.duration:.1f} s, {result.message}")
+    if not result.success:
+        raise SystemExit("the push did not succeed")
+    say("now it is told to go straight through the table")
+    verdict = demo.plunge()
+    wait(lambda: demo.safety.state == ESTOPPED, "the stop", 10.0)
+    say(f"the kernel: {verdict.detail}")
+    say(f"the robot is stopped ({demo.safety.reason}) and stays so until somebody resets it")
+    time.sleep(1.0)  # for the film
+    say(f"reset: {demo.reset()}")
+    result = demo.run_skill("home", "after reset it goes home", 60.0)
+    say(f"home: {'done' if result.success else result.reason}, {result.message}")
+    if not result.success:
+        raise SystemExit("the run did not go on after the reset")
+
+
+def main() -> int:
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    command = [str(Path(sys.executable).with_name("openral")), "deploy", "sim", "--json"]
+    command += ["--config", SCENE, "--robot", ROBOT, "--record", str(OUT / "recording")]
+    log = (OUT / "log.txt").open("w")
+    graph = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    watch = threading.Thread(target=graph.wait, daemon=True)
+    watch.start()
+    demo = Demo(Network.from_environment())
+    try:
+        play(demo)
+    finally:
+        demo.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(graph.pid, signal.SIGINT)
+        assert graph.stdout is not None
+        text = graph.stdout.read()
+        watch.join(10.0)
+        log.close()
+    summary = json.loads(text)
+    (OUT / "summary.json").write_text(text)
+    film, strip = save_pictures(demo.frames)
+    bag = OUT / "recording"
+    accepted, rejected = summary["verdicts"]["accepted"], summary["verdicts"]["rejected"]
+    print(
+        f"\n{accepted} motions proven clear, {rejected} refused, {summary['estops']} e-stop, "
+        f"{summary['duration']:.0f} s at {summary['real_time_factor']:.2f}x real time\n"
+        f"what the camera saw   {film}, {strip}\n"
+        f"every topic           {bag}   (openral topic list --bag {bag})\n"
+        f"the nodes' words      {OUT / 'log.txt'}, {OUT / 'summary.json'}"
+    )
+    return 0 if summary["estops"] == 1 and rejected == 1 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
