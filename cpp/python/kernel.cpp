@@ -20,6 +20,8 @@ namespace {
 
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Occupancy = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Answers = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Buffer = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = std::array<double, 16>;  // 4×4, row by row
 
@@ -252,6 +254,14 @@ void bind_kernel(nb::module_& module) {
             return k.clearance({q.data(), q.shape(0)}, reach);
           },
           "q"_a.noconvert(), "reach"_a)
+      .def(
+          "clear",
+          [](Kernel& k, const Rows& q, const Answers& out) {
+            if (q.shape(0) != out.shape(0))
+              throw std::invalid_argument("as many answers as configurations");
+            k.clear({q.data(), q.size()}, {out.data(), out.shape(0)});
+          },
+          "q"_a.noconvert(), "out"_a.noconvert())
       .def("rewritten", [](const Kernel& k) {
         const std::span<const std::byte> bytes = k.rewritten();
         return nb::bytes(bytes.data(), bytes.size());

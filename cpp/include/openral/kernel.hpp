@@ -61,6 +61,10 @@ class Kernel {
   const Skeleton& skeleton() const { return own_->skeleton; }
   bool vectorised() const { return prove_ != &scalar::prove; }
 
+  // Which configurations (rows of q, one after another) keep the margins from each other and from
+  // what was last seen, whatever its age; none where that is not known. For the validating thread.
+  void clear(std::span<const double> q, std::span<bool> out);
+
   // Distances between surfaces at a configuration: the smallest to the world and between links.
   std::array<float, 2> clearance(std::span<const double> q, float reach);
 

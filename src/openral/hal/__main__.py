@@ -10,6 +10,7 @@ import argparse
 import gc
 import sys
 
+from openral import tracing
 from openral.errors import OpenralError
 from openral.hal.hal_parameters import HalParameters
 from openral.hal.node import ManifestHALLifecycleNode
@@ -31,6 +32,7 @@ def main() -> int:
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    tracing.start("openral.hal")
     executor = Executor(node.context)
     broken: list[bool] = []
 
@@ -53,6 +55,7 @@ def main() -> int:
     finally:
         executor.shutdown()
         node.destroy()
+        tracing.stop()
     return 1 if broken else 0
 
 

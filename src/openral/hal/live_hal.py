@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
+from openral import tracing
 from openral.errors import TransportError
 from openral.hal.bridges.applied_action import AppliedActionBridge
 from openral.hal.bridges.base_view import BaseView
@@ -27,7 +28,7 @@ from openral.hal.hal_parameters import HalParameters
 from openral.hal.pacer import Pacer
 from openral.hal.ports import Ports
 from openral.hal.protocols import HAL, Episode, MobileBase, SceneObject, SceneSource
-from openral.hal.snapshot import Snapshot
+from openral.hal.snapshot import HalStatus, Snapshot
 from openral.hal.state_pump import StatePump
 from openral.ros.lifecycle_machine import State
 from openral.ros.lifecycle_node import LifecycleNode
@@ -165,8 +166,13 @@ class LiveHAL:
         snapshot = told.snapshot
         if told.begins:
             self._applied.publish(snapshot)
-        if not told.due:
-            return
+        if told.due:
+            motion = snapshot.motion
+            about = motion.trace_id if motion.status is HalStatus.EXECUTING else None
+            with tracing.span("hal.read_state", about, state=motion.status.name.lower()):
+                self._tell_state(told, snapshot)
+
+    def _tell_state(self, told: Told, snapshot: Snapshot) -> None:
         self._joints.publish(snapshot)
         base = None if self._base is None else self._base.publish(snapshot)
         self._state.publish(snapshot)

@@ -11,6 +11,7 @@ import argparse
 import gc
 import sys
 
+from openral import tracing
 from openral.errors import OpenralError
 from openral.ros import Outcome, spin
 from openral.ros.given_parameters import given_parameters
@@ -33,6 +34,7 @@ def main() -> int:
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    tracing.start("openral.safety")
     if options.autostart:
         for step in ("configure", "activate"):
             if node.trigger(step) is not Outcome.SUCCESS:
@@ -43,6 +45,7 @@ def main() -> int:
     gc.freeze()  # what lives as long as the process need not be looked at again
     spin(node)
     gc.unfreeze()
+    tracing.stop()
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from openral import tracing
 from openral.errors import CorruptMessage
 from openral.ros import types
 from openral.ros.clock import NS
@@ -13,6 +14,7 @@ from openral.safety.candidate import NO_HEAD, CandidateHead, RateLimit, candidat
 from openral.safety.kernel import Gate, Verdict
 from openral.safety.running_chunk import RunningChunk
 from openral.safety.safety_status import Mode
+from openral.safety.traced_check import trace_check
 from openral.safety.verdict_message import (
     ACCEPTED,
     DROPPED,
@@ -94,6 +96,9 @@ class Judge:
             if status.mode is Mode.RECOVERY and self._kernel.gate is Gate.READY:
                 self._node.recovered()
         self._tell(decision, head, payload, now)
+        if tracing.enabled():
+            spent = time.perf_counter_ns() - began
+            trace_check(decision, head.trace_id, spent, self._node.inputs.clearance())
 
     def _unfit(self, head: CandidateHead, now: int) -> tuple[str, str] | None:
         if fault := self.clock_fault():
