@@ -195,8 +195,8 @@ def test_what_is_left_of_a_motion(rows: int, dt: float, share: float, told: bool
     now = started + round(share * length)
     left: Any = running.remainder(now)
     done = (now - (NOW if not told else max(NOW, started - dt * 1e9))) / length
-    if done >= 1:
-        assert left is None
+    if left is None or done >= 1 + 1e-6:
+        assert left is None and done >= 1 - 1e-6  # the end itself is a matter of rounding
         return
     table = np.reshape(left.slots[0].data, (left.rows, 6))
     assert table.sum(axis=0) == pytest.approx((1 - done) * rows * made.slots[0].data[:6], abs=1e-6)
