@@ -176,6 +176,4 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    return NodeSpec(
-        "recorder", "openral.deploy.recorder", parameters, critical=False, end_s=0.5, nice=10
-    )
+    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False)
