@@ -22,6 +22,7 @@ inline void loosen(Random& r, RobotModel& m) {
   e.base_tracking = e.base_turn_tracking = error;
   e.jitter = chance(r, 0.5) ? 0.05 : 0;
   e.recheck = 0.05;
+  if (chance(r, 0.2)) e.slow_distance = uniform(r, 0.03, 0.2);
   if (chance(r, 0.7)) e.tool_speed = e.tool_rate = 1e3;
   if (chance(r, 0.7)) {
     e.workspace_lower = {-openral::kNone, -openral::kNone, -openral::kNone};
@@ -55,7 +56,7 @@ inline std::vector<std::byte> encode(const RobotModel& m, const Case& c) {
   return out.bytes;
 }
 
-// The case with the rows that the kernel put in place of those of cartesian slots.
+// The case with the rows and the timing that the kernel gave it.
 inline Case executed(const RobotModel& m, const Case& c, std::span<const std::byte> bytes) {
   openral::ChunkView view;
   int slot = -1;
@@ -64,18 +65,16 @@ inline Case executed(const RobotModel& m, const Case& c, std::span<const std::by
     throw std::runtime_error("the kernel wrote a chunk that cannot be read");
   for (std::size_t i = 0; i < view.count; ++i) {
     Slot& s = out.slots[i];
-    if (s.mode == static_cast<Mode>(view.slots[i].mode)) continue;
-    s.mode = static_cast<Mode>(view.slots[i].mode);
-    s.coordinates.clear();
-    s.data.clear();
-    for (std::size_t k = 0; k < view.slots[i].names; ++k)
+    const openral::SlotView& from = view.slots[i];
+    const bool resolved = s.mode != static_cast<Mode>(from.mode);
+    s.mode = static_cast<Mode>(from.mode);
+    s.width = static_cast<int>(from.width);
+    for (std::size_t k = 0; k < from.names && resolved; ++k)
       for (std::size_t j = 0; j < m.coordinates.size(); ++j)
-        if (m.coordinates[j].name == view.slots[i].joints[k])
-          s.coordinates.push_back(static_cast<int>(j));
-    s.width = static_cast<int>(s.coordinates.size());
+        if (m.coordinates[j].name == from.joints[k]) s.coordinates.push_back(static_cast<int>(j));
+    s.data.clear();
     for (std::size_t row = 0; row < view.rows; ++row)
-      for (std::size_t k = 0; k < view.slots[i].width; ++k)
-        s.data.push_back(view.slots[i].at(row, k));
+      for (std::size_t k = 0; k < from.width; ++k) s.data.push_back(from.at(row, k));
   }
   out.dt = view.dt;
   return out;
@@ -124,6 +123,9 @@ class Caster {
     hasty_ = chance(r_, 0.05) ? 4 : 1;  // past the limits of speed
     bend_ = chance(r_, 0.3);
     if (chance(r_, 0.3)) c.age = uniform(r_, 0, 0.05);
+    if (m_.mobile && m_.base[0] >= 0 && chance(r_, 0.4))  // found driving
+      for (int j : m_.base)
+        c.qd[static_cast<std::size_t>(j)] = uniform(r_, -1, 1) * std::pow(10, uniform(r_, -2, 0));
     if (mode != Mode::kComposite) {
       add(c, mode, all());
       return c;

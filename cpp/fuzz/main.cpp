@@ -26,7 +26,7 @@ class Fuzzer {
   Fuzzer(std::uint64_t seed, std::vector<RobotModel> shipped)
       : seed_(seed), shipped_(std::move(shipped)) {}
 
-  long segments = 0;
+  long segments = 0, slowed = 0;
   Tally tallies[kModes];
   long statuses[static_cast<std::size_t>(Status::kCount)] = {};
 
@@ -69,6 +69,13 @@ class Fuzzer {
         if (t.resolved) Judge(r, m, oracle).compare(asked, c, t);
       }
       now = judge(kernel, oracle, grid, asked, bytes, now, t);
+      if (t.verdict.speed_factor < 1) {
+        ++slowed;
+        const Case slow = executed(m, asked, kernel.rewritten());
+        Judge(r, m, oracle).retrace(c, slow, t.verdict.speed_factor, t);
+        t.excess = 1e9;
+        Judge(r, m, oracle).look(slow, t);
+      }
       if (refused(t.verdict.status) && t.judged && t.excess >= 0.002)
         t.excess = std::min(t.excess, Judge(r, m, oracle).thorough(c));
       count(tallies[mode], c, t, number, shot, mode);
@@ -201,7 +208,7 @@ class Fuzzer {
 
 int report(const Fuzzer& f) {
   long wrong = 0;
-  std::printf("{\"segments\": %ld, \"modes\": {", f.segments);
+  std::printf("{\"segments\": %ld, \"slowed\": %ld, \"modes\": {", f.segments, f.slowed);
   for (int i = 0; i < kModes; ++i) {
     const Tally& t = f.tallies[i];
     wrong += t.false_accepts;

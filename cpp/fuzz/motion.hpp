@@ -46,6 +46,8 @@ struct Case {
 // it was measured, as a share of what its speed then makes it.
 struct Luck {
   double jitter = 0, gone = 0;
+  double rolled =
+      0;  // of a base that nobody drives and that was found moving: share of its braking
 };
 
 struct Sample {
@@ -78,6 +80,7 @@ inline Vec drive(const Vec& from, const Vec& twist, double seconds) {
 class Motion {
  public:
   Motion(const openral::RobotModel& model, const Case& c) : m_(model), c_(c) {
+    found_moving();
     poses_.push_back({});
     for (int r = 0; r < c.rows; ++r)
       poses_.push_back(twist_ == nullptr && !find_twist() ? Vec{}
@@ -110,9 +113,20 @@ class Motion {
         }
       }
     out.base = twist_ ? drive(poses_[static_cast<std::size_t>(r)], row(r), c_.dt * part) : Vec{};
+    if (!driven_) out.base = drive({}, rolling_, braking(rolling_) * luck.rolled);
     finish(out);
     return out;
   }
+
+  // At the start, a base that was found moving brakes.
+  Sample brake(double share, const Luck& luck) const {
+    Sample out = along(0, 0, luck);
+    out.coasting = true;
+    out.base = start(luck);
+    out.base = compose(out.base, drive({}, rolling_, braking(rolling_) * share));
+    return out;
+  }
+  bool rolls() const { return norm(rolling_) > 0; }
 
   // After row r everything that is told velocities goes on while it stops, each at its own pace.
   Sample coast(int r, double arm, double base, const Luck& luck) const {
@@ -130,10 +144,8 @@ class Motion {
       }
     if (twist_) {
       const Vec v = row(r);
-      const double brake =
-          std::max(e.stop_time, std::hypot(v[0], v[1]) / (2 * e.base_deceleration));
-      out.base = drive(poses_[static_cast<std::size_t>(r) + 1], v, brake * base);
-      out.base = compose(c_.moved, out.base);
+      out.base = drive(poses_[static_cast<std::size_t>(r) + 1], v, braking(v) * base);
+      out.base = compose(start(luck), out.base);
     }
     return out;
   }
@@ -145,6 +157,31 @@ class Motion {
     return twist_ != nullptr;
   }
   Vec row(int r) const { return {twist_->at(r, 0), twist_->at(r, 1), twist_->at(r, 2)}; }
+
+  double braking(const Vec& v) const {
+    const openral::Envelope& e = m_.envelope;
+    return std::max(e.stop_time, std::hypot(v[0], v[1]) / (2 * e.base_deceleration));
+  }
+  // How the base moves by its joints, and whether the chunk drives it.
+  void found_moving() {
+    for (const Slot& s : c_.slots) {
+      driven_ = driven_ || s.mode == Mode::kBodyTwist;
+      for (int j : s.coordinates)
+        driven_ =
+            driven_ || m_.coordinates[static_cast<std::size_t>(j)].role == openral::Role::kBase;
+    }
+    if (m_.base[0] < 0) return;
+    const auto at = [&](const std::vector<double>& v, std::size_t i) {
+      return v[static_cast<std::size_t>(m_.base[i])];
+    };
+    const double c = std::cos(at(c_.q, 2)), s = std::sin(at(c_.q, 2));
+    rolling_ = {c * at(c_.qd, 0) + s * at(c_.qd, 1), c * at(c_.qd, 1) - s * at(c_.qd, 0),
+                at(c_.qd, 2)};
+  }
+  // The base by now: it has gone on since its pose was measured.
+  Vec start(const Luck& luck) const {
+    return compose(c_.moved, drive({}, rolling_, c_.age * luck.gone));
+  }
 
   // Where the joints are by now.
   std::vector<double> begun(const Luck& luck) const {
@@ -219,12 +256,14 @@ class Motion {
     // Half of the odometry's error along each axis of the frame at the start.
     s.width[c_.q.size()] = s.width[c_.q.size() + 1] = std::min(m_.envelope.base_tracking, far[1]);
     s.width[c_.q.size() + 2] = std::min(m_.envelope.base_turn_tracking, far[2]);
-    s.base = compose(c_.moved, s.base);
+    s.base = compose(start(s.luck), s.base);
   }
 
   const openral::RobotModel& m_;
   const Case& c_;
   const Slot* twist_ = nullptr;
+  Vec rolling_{};
+  bool driven_ = false;
   std::vector<Vec> poses_, travelled_;
   std::vector<double> reach_;
 };

@@ -43,6 +43,18 @@ class Judge {
     limits(c, motion, out);
   }
 
+  // Whether a slowed chunk leads where the other does.
+  void retrace(const Case& c, const Case& slow, double factor, Trial& out) {
+    const Motion one(m_, c), two(m_, slow);
+    if (std::abs(slow.dt * factor - c.dt) > 1e-12) out.broken = "the slowed timing";
+    for (int row = 0; row < c.rows; ++row) {
+      const Sample a = one.along(row, 0.7, {}), b = two.along(row, 0.7, {});
+      for (std::size_t j = 0; j < a.q.size(); ++j)
+        if (std::abs(a.q[j] - b.q[j]) > 1e-9) out.broken = "the slowed path";
+      if (norm(a.base - b.base) > 1e-9) out.broken = "the slowed path of the base";
+    }
+  }
+
   // Whether the tools keep to what was asked of them.
   void compare(const Case& asked, const Case& done, Trial& out) {
     Case still = done;
@@ -78,7 +90,9 @@ class Judge {
     for (int row = 0; row < c.rows; ++row)
       for (int i = 0; i <= samples; ++i)
         look(motion.along(row, static_cast<double>(i) / samples,
-                          {((row + i) % 3 - 1) * m_.envelope.jitter, (row + i / 3) % 2 * 1.0}));
+                          {((row + i) % 3 - 1) * m_.envelope.jitter, (row + i / 3) % 2 * 1.0,
+                           uniform(r_, 0, 1)}));
+    for (int i = 0; i < 30 && motion.rolls(); ++i) look(motion.brake(uniform(r_, 0, 1), luck(c)));
     for (int i = 0; i < 60 && motion.coasts(); ++i) look(coasted(c, motion, c.rows - 1));
     for (int row = 0; row + 1 < c.rows && motion.coasts(); ++row)
       for (int i = 0; i < 6; ++i) look(coasted(c, motion, row));
@@ -110,6 +124,7 @@ class Judge {
     for (int row = 0; row < c.rows; ++row)
       for (int i = 0; i < samples; ++i)
         keep(motion.along(row, (i + uniform(r_, 0, 1)) / samples, luck(c)));
+    for (int i = 0; i < 4 && motion.rolls(); ++i) keep(motion.brake(uniform(r_, 0, 1), luck(c)));
     if (motion.coasts()) {
       for (int i = 0; i < 6; ++i) keep(coasted(c, motion, c.rows - 1));
       keep(motion.coast(c.rows - 1, 1, 1, {m_.envelope.jitter, 1}));
@@ -133,7 +148,8 @@ class Judge {
   }
 
   Luck luck(const Case& c) {
-    return {pick(r_, -1, 1) * m_.envelope.jitter, c.age > 0 ? pick(r_, 0, 1) * 1.0 : 0.0};
+    return {pick(r_, -1, 1) * m_.envelope.jitter, c.age > 0 ? pick(r_, 0, 1) * 1.0 : 0.0,
+            uniform(r_, 0, 1)};
   }
   Sample coasted(const Case& c, const Motion& motion, int row) {
     return motion.coast(row, uniform(r_, 0, 1), uniform(r_, 0, 1), luck(c));

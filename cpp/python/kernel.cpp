@@ -20,6 +20,8 @@ namespace {
 
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Occupancy = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Answers = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Buffer = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = std::array<double, 16>;  // 4×4, row by row
 
@@ -93,6 +95,7 @@ void bind_model(nb::module_& module) {
           "name"_a, "coordinates"_a)
       .def_rw("base", &RobotModel::base)
       .def_rw("mobile", &RobotModel::mobile)
+      .def_rw("differential", &RobotModel::differential)
       .def_rw("base_frame", &RobotModel::base_frame)
       .def_rw("modes", &RobotModel::modes)
       .def_ro("envelope", &RobotModel::envelope);
@@ -115,6 +118,8 @@ void bind_model(nb::module_& module) {
       .def_rw("jitter", &Envelope::jitter)
       .def_rw("follow_shift", &Envelope::follow_shift)
       .def_rw("follow_turn", &Envelope::follow_turn)
+      .def_rw("slow_distance", &Envelope::slow_distance)
+      .def_rw("slow_factor", &Envelope::slow_factor)
       .def_rw("recovery_speed", &Envelope::recovery_speed)
       .def_rw("state_age", &Envelope::state_age)
       .def_rw("world_age", &Envelope::world_age)
@@ -132,6 +137,7 @@ void bind_verdict(nb::module_& module) {
       .def_ro("warn_only", &NamedVerdict::warn_only)
       .def_ro("rewritten", &NamedVerdict::rewritten)
       .def_ro("whole", &NamedVerdict::whole)
+      .def_ro("speed_factor", &NamedVerdict::speed_factor)
       .def_prop_ro("mode", [](const NamedVerdict& v) { return mode_name(v.mode); })
       .def_ro("slot", &NamedVerdict::slot)
       .def_ro("row", &NamedVerdict::row)
@@ -241,6 +247,14 @@ void bind_kernel(nb::module_& module) {
             return k.clearance({q.data(), q.shape(0)}, reach);
           },
           "q"_a.noconvert(), "reach"_a)
+      .def(
+          "clear",
+          [](Kernel& k, const Rows& q, const Answers& out) {
+            if (q.shape(0) != out.shape(0))
+              throw std::invalid_argument("as many answers as configurations");
+            k.clear({q.data(), q.size()}, {out.data(), out.shape(0)});
+          },
+          "q"_a.noconvert(), "out"_a.noconvert())
       .def("rewritten", [](const Kernel& k) {
         const std::span<const std::byte> bytes = k.rewritten();
         return nb::bytes(bytes.data(), bytes.size());

@@ -44,12 +44,25 @@ std::string limit(const Verdict& v, const RobotModel& m, const char* what, const
          (v.row < 0 ? " at the measured pose" : " in row " + std::to_string(v.row));
 }
 
+std::string slowed(const Verdict& v, const RobotModel& m) {
+  if (!(v.speed_factor < 1)) return {};
+  std::string why = "its way to a standstill is not clear";
+  if (v.link >= 0)
+    why = "link '" + link(m, v.link) + "' comes within " + millimetres(v.value) + " of " +
+          (v.object[0] != 0    ? "obstacle '" + std::string(v.object) + "'"
+           : v.other_link >= 0 ? "link '" + link(m, v.other_link) + "'"
+                               : std::string("a voxel")) +
+          " " + place(v);
+  return " at " + number(v.speed_factor * 100, " % of its speed") + ", because " + why;
+}
+
 std::string finding(const Verdict& v, const RobotModel& m) {
   const std::string object = "'" + std::string(v.object) + "'";
   const std::string slot = "slot " + std::to_string(v.slot);
   switch (v.status) {
     case Status::kAccepted:
-      return "proven clear for " + number(static_cast<double>(v.valid_ns) * 1e-9, " s");
+      return "proven clear for " + number(static_cast<double>(v.valid_ns) * 1e-9, " s") +
+             slowed(v, m);
     case Status::kStateUnavailable:
       return "the joint state is missing, incomplete or too old";
     case Status::kWorldUnavailable:

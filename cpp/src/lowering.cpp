@@ -22,11 +22,12 @@ Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
     : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
   points_.resize((3 * kMaxRows + 8) * skeleton.coordinates);
   widths_.resize(points_.size());
+  open_.resize((kMaxRows + 1) * skeleton.coordinates);
   spans_.resize(2 * kMaxRows + 8);
 }
 
 bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed,
-                     const Vec3& base_error, Verdict& out) noexcept {
+                     Verdict& out) noexcept {
   speed_ = speed;
   begin(chunk, start);
   if (!within_range(out)) return false;
@@ -38,9 +39,19 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
   out.slot = -1;
   out.mode = chunk.mode;
   if (!check_rows(chunk, out)) return false;
+  if (!base_owned_) bear_base();
+  std::copy_n(widths_.data(), (chunk.rows + 1) * skeleton_.coordinates, open_.data());
+  return true;
+}
+
+void Lowering::finish(const ChunkView& chunk, double pace, const Vec3& base_error) noexcept {
+  pace_ = pace;
+  span_count_ = static_cast<int>(chunk.rows) + 1;
+  point_count_ = static_cast<int>(chunk.rows) + 2;
+  std::copy_n(open_.data(), (chunk.rows + 1) * skeleton_.coordinates, widths_.data());
+  if (base_owned_) brake_base();
   stops(chunk);
   widen(base_error);
-  return true;
 }
 
 // Points 0 to `rows` are the way, the one after them is the measured state, which has a span of

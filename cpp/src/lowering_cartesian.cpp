@@ -154,18 +154,19 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
   return true;
 }
 
-void Lowering::write(const ChunkView& c, ChunkWriter& out) const noexcept {
+void Lowering::write(const ChunkView& c, double pace, ChunkWriter& out) const noexcept {
   const auto executed = [](std::uint8_t byte) {
     const Mode mode = static_cast<Mode>(byte);
     return relative(mode) ? Mode::kJointVelocity : cartesian(mode) ? Mode::kJointTrajectory : mode;
   };
-  out.begin(c, executed(c.mode), c.dt);
+  out.begin(c, executed(c.mode), c.dt / pace);
   for (std::size_t s = 0; s < c.count; ++s) {
     const SlotView& view = c.slots[s];
     const Slot& slot = slots_[s];
     const Mode mode = static_cast<Mode>(view.mode);
     if (!cartesian(mode)) {
-      out.copy(view, c.rows, 1);
+      const bool rates = mode == Mode::kJointVelocity || mode == Mode::kBodyTwist;
+      out.copy(view, c.rows, rates ? pace : 1);
       continue;
     }
     const auto width = static_cast<std::size_t>(slot.count);
@@ -177,7 +178,7 @@ void Lowering::write(const ChunkView& c, ChunkWriter& out) const noexcept {
       for (std::size_t k = 0; k < width; ++k) {
         const int j = slot.coordinates[k];
         const double at = point(row + 1)[j];
-        out.value(relative(mode) ? (at - point(row)[j]) / c.dt : at);
+        out.value(relative(mode) ? (at - point(row)[j]) / c.dt * pace : at);
       }
   }
 }

@@ -131,6 +131,13 @@ bool Lowering::lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noex
   const Envelope& e = model_.envelope;
   for (std::size_t row = 0; row < c.rows; ++row) {
     const double v[3] = {view.at(row, 0), view.at(row, 1), view.at(row, 2)};
+    if (model_.differential && std::abs(v[1]) > 1e-9) {  // its wheels would slip
+      out.row = static_cast<std::int32_t>(row);
+      out.status = Status::kBaseSpeed;
+      out.value = v[1];
+      out.limit = 0;
+      return false;
+    }
     // Of the twist itself: the chord of an arc is shorter than the way.
     const double speed = std::hypot(v[0], v[1]), rate = std::abs(v[2]);
     if (!(speed <= e.base_speed * speed_ * (1 + 1e-6) + 1e-9 &&

@@ -50,7 +50,8 @@ bool Lowering::coast_joints(const ChunkView& c, std::size_t row, bool with_base,
   bool moves = false;
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
     if (!rated_[j] || limits(j).role != Role::kBody) continue;
-    const double way = (point(row + 1)[j] - point(row)[j]) / c.dt * model_.envelope.stop_time;
+    const double way =
+        (point(row + 1)[j] - point(row)[j]) / c.dt * pace_ * model_.envelope.stop_time;
     if (way == 0) continue;
     const double end = std::clamp(from[j] + way, std::min(limits(j).lower, from[j]),
                                   std::max(limits(j).upper, from[j]));
@@ -65,29 +66,33 @@ bool Lowering::coast_joints(const ChunkView& c, std::size_t row, bool with_base,
   return moves;
 }
 
+// How long a base goes on at its full speed to cover the way that it needs to brake.
+double Lowering::braking(const Vec3& twist) const noexcept {
+  const Envelope& e = model_.envelope;
+  return std::max(e.stop_time, std::hypot(twist[0], twist[1]) / (2 * e.base_deceleration));
+}
+
 // The base brakes along its twist, or along the last rates of its joints.
 bool Lowering::coast_base(const ChunkView& c, std::size_t row, const double* from, double* to,
                           double* wide) noexcept {
-  const Envelope& e = model_.envelope;
-  double rates[3] = {0, 0, 0};
+  Vec3 rates{};
   bool twist = false;
   for (std::size_t s = 0; s < c.count; ++s) {
     const SlotView& view = c.slots[s];
     const Mode mode = static_cast<Mode>(view.mode);
     if (mode == Mode::kBodyTwist) {
       twist = true;
-      for (std::size_t k = 0; k < 3; ++k) rates[k] = view.at(row, k);
+      for (std::size_t k = 0; k < 3; ++k) rates[k] = view.at(row, k) * pace_;
     }
     if (mode != Mode::kJointVelocity || !model_.mobile) continue;
     for (std::size_t k = 0; k < static_cast<std::size_t>(slots_[s].count); ++k)
       for (std::size_t i = 0; i < 3; ++i)
-        if (slots_[s].coordinates[k] == model_.base[i]) rates[i] = view.at(row, k);
+        if (slots_[s].coordinates[k] == model_.base[i]) rates[i] = view.at(row, k) * pace_;
   }
-  if (rates[0] == 0 && rates[1] == 0 && rates[2] == 0) return false;
-  const double brake =
-      std::max(e.stop_time, std::hypot(rates[0], rates[1]) / (2 * e.base_deceleration));
+  if (rates == Vec3{}) return false;
+  const double brake = braking(rates);
   if (twist) {
-    drive(from, rates, brake, to, wide);
+    drive(from, rates.data(), brake, to, wide);
     return true;
   }
   const double yaw = start_.q[static_cast<std::size_t>(model_.base[2])];
@@ -96,6 +101,34 @@ bool Lowering::coast_base(const ChunkView& c, std::size_t row, const double* fro
   to[d + 1] += (-std::sin(yaw) * rates[0] + std::cos(yaw) * rates[1]) * brake;
   to[d + 2] += rates[2] * brake;
   return true;
+}
+
+// A base that is told where to go may first have to brake from how it was found to move.
+void Lowering::brake_base() noexcept {
+  const Vec3 twist = base_twist(model_, start_);
+  if (twist == Vec3{}) return;
+  const auto to = static_cast<std::size_t>(point_count_++);
+  std::copy_n(point(0), skeleton_.coordinates, point(to));
+  span(0, static_cast<int>(to), 0, 0);
+  double* wide = width(static_cast<std::size_t>(span_count_ - 1));
+  std::copy_n(lag_.data(), skeleton_.dof, wide);
+  drive(point(0), twist.data(), braking(twist), point(to), wide);
+}
+
+// A base that is not told anything brakes while the rows are executed: at any of them it may be
+// anywhere on its way to a standstill.
+void Lowering::bear_base() noexcept {
+  const Vec3 twist = base_twist(model_, start_);
+  if (twist == Vec3{}) return;
+  const std::size_t d = skeleton_.dof;
+  double end[kMaxCoordinates], bow[kMaxCoordinates]{};
+  std::copy_n(point(0), skeleton_.coordinates, end);
+  drive(point(0), twist.data(), braking(twist), end, bow);
+  for (std::size_t i = d; i < d + 3; ++i) {
+    for (int p = 0; p + 1 < point_count_; ++p) point(static_cast<std::size_t>(p))[i] = end[i] / 2;
+    for (int w = 1; w < span_count_; ++w)
+      width(static_cast<std::size_t>(w))[i] += std::abs(end[i]) / 2 + bow[i];
+  }
 }
 
 }  // namespace openral

@@ -42,6 +42,8 @@ class Envelope:
     jitter: float
     follow_shift: float
     follow_turn: float
+    slow_distance: float
+    slow_factor: float
     recovery_speed: float
     state_age: int
     world_age: int
@@ -53,6 +55,7 @@ class RobotModel:
 
     base: Sequence[int]
     mobile: bool
+    differential: bool
     base_frame: str
     modes: int
     @property
@@ -116,6 +119,8 @@ class Verdict:
     """Whether `Kernel.rewritten()` is what may be executed, not the chunk's own bytes."""
     whole: bool
     """Whether it is proven to its end, and not for `valid_ns` only."""
+    speed_factor: float
+    """Share of its speed at which it may be executed: below 1, `dt` is stretched by its inverse."""
     mode: str
     slot: int
     row: int
@@ -167,4 +172,5 @@ class Kernel:
     @property
     def vectorised(self) -> bool: ...
     def clearance(self, q: NDArray[np.float64], reach: float) -> list[float]: ...
+    def clear(self, q: NDArray[np.float64], out: NDArray[np.bool_]) -> None: ...
     def rewritten(self) -> bytes: ...

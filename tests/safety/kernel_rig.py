@@ -28,7 +28,7 @@ HOME = np.array(ROBOT.home_position)
 PLUNGE = np.array([*(HOME[:7] + 3.0), HOME[7]])
 MSGS = "openral_msgs/msg"
 IDLE, ARMED, ESTOPPED, RECOVERY = range(4)
-ACCEPTED, REJECTED, DROPPED = 0, 2, 3
+ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
 
 
 class Rig:

@@ -33,6 +33,7 @@ from tests.safety.kernel_rig import (
     RECOVERY,
     REJECTED,
     ROBOT,
+    SLOWED,
     Rig,
     hand,
 )
@@ -233,6 +234,29 @@ def test_a_cartesian_candidate_is_sealed_as_the_joint_rows_that_were_proven(rig:
     assert list(done.slots[0].joint_names) == arm
     time.sleep(0.5)  # proven to its end: nothing is checked again on its way
     assert rig.state.state == ARMED, rig.state.detail
+
+
+def test_a_slowed_candidate_says_so_and_takes_its_time(rig: Rig, tmp_path: Path) -> None:
+    data = yaml.safe_load(robot_path("franka_panda").read_text())
+    data["safety"]["slow_distance_m"] = 0.3
+    path = tmp_path / "panda.yaml"
+    path.write_text(yaml.safe_dump(data))
+    rig.start_armed(robot=path)
+    rig.node.create_wall_timer(0.1, lambda: rig.balls(np.add(hand(), [0.35, 0.0, 0.0])))
+    asked = rig.moved(ControlMode.CARTESIAN_TWIST, [0.1, 0.0, 0.0, 0.0, 0.0, 0.0], 4, 0.1)
+
+    def slowed() -> bool:
+        asked.header = rig.header()
+        return bool(rig.propose(asked).status == SLOWED)
+
+    wait_until(slowed)
+    verdict = rig.verdicts[-1]
+    assert verdict.reason == "slowed" and verdict.hit == "ball0"
+    assert 0.25 <= verdict.speed_factor < 1.0
+    action = [rig.gatekeeper.check(payload) for payload in rig.safe][-1]
+    assert action is not None
+    assert action.speed_factor == verdict.speed_factor
+    assert action.chunk.dt == pytest.approx(0.1 / verdict.speed_factor)
 
 
 def test_recovery(rig: Rig) -> None:

@@ -56,6 +56,10 @@ class Kernel {
   const Skeleton& skeleton() const { return *skeleton_; }
   bool vectorised() const { return prove_ != &scalar::prove; }
 
+  // Which configurations (rows of q, one after another) keep the margins from each other and from
+  // what was last seen, whatever its age; none where that is not known. For the validating thread.
+  void clear(std::span<const double> q, std::span<bool> out);
+
   // Distances between surfaces at a configuration: the smallest to the world and between links.
   std::array<float, 2> clearance(std::span<const double> q, float reach);
 
@@ -94,6 +98,11 @@ class Kernel {
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
+  bool attempt(const ChunkView& chunk, const Inputs& in, double pace, const Vec3& error, Query& q,
+               Verdict& out) noexcept;
+  bool graded(const ChunkView& chunk, const Inputs& in, const Vec3& error, Query& q,
+              Verdict& out) noexcept;
+  void demand(float more, bool eased) noexcept;
   bool loosen(const Inputs& in, Query& query) noexcept;
   float tracking(const LeverList& list) const noexcept;
   bool leads_away(const ChunkView& chunk, const Inputs& in) noexcept;

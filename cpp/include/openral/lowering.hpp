@@ -30,13 +30,15 @@ class Lowering {
   bool moves() const { return moves_; }
   // Limits of what needs no geometry: grippers and hands.
   bool check_allowed(const ChunkView& chunk, Verdict& out) noexcept;
-  // Builds the path from the measured state. `speed` scales the speed limits; `base_error` is how
-  // far the base may have moved since the obstacles were seen.
-  bool lower(const ChunkView& chunk, const Measured& start, double speed, const Vec3& base_error,
-             Verdict& out) noexcept;
-  // Whether slots were given joint rows of ours, and the chunk with them in place.
+  // Builds the rows' way from the measured state and checks them. `speed` scales the speed limits.
+  bool lower(const ChunkView& chunk, const Measured& start, double speed, Verdict& out) noexcept;
+  // Completes the path for rows executed at a share `pace` of their speed: ways to a standstill and
+  // the widths of all boxes. `base_error` is how far the base may have moved since the obstacles
+  // were seen.
+  void finish(const ChunkView& chunk, double pace, const Vec3& base_error) noexcept;
+  // Whether slots were given joint rows of ours, and the chunk with them in place at some pace.
   bool rewrites() const { return rewrites_; }
-  void write(const ChunkView& chunk, ChunkWriter& out) const noexcept;
+  void write(const ChunkView& chunk, double pace, ChunkWriter& out) const noexcept;
 
   Path path() const {
     return {points_.data(), widths_.data(), spans_.data(), nullptr, span_count_, base_seen_};
@@ -77,6 +79,9 @@ class Lowering {
   void span(int from, int to, int row, float rate) noexcept;
   void stops(const ChunkView& c) noexcept;
   void stop(const ChunkView& c, std::size_t row) noexcept;
+  void bear_base() noexcept;
+  void brake_base() noexcept;
+  double braking(const Vec3& twist) const noexcept;
   bool turns(const ChunkView& c, std::size_t row) const noexcept;
   bool coast_joints(const ChunkView& c, std::size_t row, bool with_base, double* from, double* to,
                     double* wide) noexcept;
@@ -94,13 +99,14 @@ class Lowering {
   const Skeleton& skeleton_;
   ToolSolver solver_;
   std::vector<double> points_, widths_;
+  std::vector<double> open_;  // widths of the rows' way before it was finished
   std::vector<Span> spans_;
   int span_count_ = 0, point_count_ = 0;
   std::array<Slot, kMaxSlots> slots_{};
   std::array<bool, kMaxCoordinates> owned_{}, rated_{};  // by a slot; told velocities
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
   bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true, rewrites_ = false;
-  double valid_ = 0, speed_ = 1;
+  double valid_ = 0, speed_ = 1, pace_ = 1;
   Measured start_;
 };
 

@@ -60,6 +60,8 @@ struct Envelope {
   double stop_time = 0.1;                            // how long a stop takes, s
   double base_deceleration = 1;                      // m/s²
   double jitter = 0;            // relative error of the rate at which rows are executed
+  double slow_distance = 0;     // what comes closer than this to the world is slowed; 0: never
+  double slow_factor = 0.25;    // the least share of its speed
   double recovery_speed = 0.1;  // share of the velocity limits allowed while recovering
   std::int64_t state_age = 200'000'000, world_age = 1'000'000'000, voxel_age = 1'000'000'000,
                base_age = 200'000'000;  // oldest usable measurement, ns
@@ -81,6 +83,7 @@ struct RobotModel {
   std::vector<Group> groups;
   std::array<int, 3> base{-1, -1, -1};  // coordinates of the base's x, y and yaw, or −1
   bool mobile = false;
+  bool differential = false;  // the base cannot move sideways
   Pose root;  // the root link in the base's frame when the base's joints are at zero
   std::string base_frame;
   std::uint32_t modes = 0;  // bit m set: control mode m is supported

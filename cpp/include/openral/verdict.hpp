@@ -67,6 +67,7 @@ struct Verdict {
   std::int16_t link = -1, other_link = -1, joint = -1;
   std::int32_t cell[3] = {0, 0, 0};
   double value = 0, limit = 0;  // distance and margin, or the number and the limit it breaks
+  double speed_factor = 1;      // share of its speed at which it may be executed
   std::int64_t valid_ns = 0;    // how long the acceptance holds without a new verdict
   std::uint64_t sequence = 0;
   std::int32_t work = 0;

@@ -22,18 +22,19 @@ struct Primitive {
 // A primitive ready for eight-wide tests; its radius is grown by every rounding it suffers.
 struct Obstacle {
   bool box = false;
+  bool aligned = false;           // a box along the axes
   std::array<float, 3> p{}, d{};  // capsule: start and direction; box: centre and half extents
   std::array<float, 9> rotation{};
   float radius = 0;
-  std::array<float, 3> centre{};
-  float bound = 0;  // everything lies within this distance of the centre
 };
 
 struct World {
   static constexpr std::size_t kMaxPrimitives = 512;
   std::vector<Obstacle> obstacles;
-  // Bounding balls again, side by side and padded to a multiple of eight with NaN.
-  std::vector<float> x, y, z, bound;
+  // Boxes along the axes, side by side: everything of an obstacle lies within `radius` of its
+  // `centre` ± `half`. Padded to a multiple of eight with boxes far away.
+  std::array<std::vector<float>, 3> centre, half;
+  std::vector<float> radius;
   std::vector<std::string> ids;
 
   // Throws std::invalid_argument naming the first primitive with a number that is not finite,

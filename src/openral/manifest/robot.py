@@ -27,6 +27,13 @@ class RobotKind(StrEnum):
     HUMANOID = "humanoid"
 
 
+class BaseDrive(StrEnum):
+    """How a mobile base moves."""
+
+    HOLONOMIC = "holonomic"
+    DIFFERENTIAL = "differential"
+
+
 class RobotDescription(Model):
     """One robot: its chain, limits, shape, senses, safety envelope and drivers."""
 
@@ -44,6 +51,8 @@ class RobotDescription(Model):
     """The link that voxels, workspaces and cartesian targets refer to."""
     base_joints: tuple[Name, ...] = ()
     """Joints of a mobile base from the root to base_frame: x, y and yaw."""
+    base_drive: BaseDrive = BaseDrive.HOLONOMIC
+    """Whether the base can move sideways; twists that a differential base cannot do are refused."""
     links: tuple[Link, ...] = Field(min_length=1)
     """The rigid parts."""
     joints: tuple[Joint, ...] = ()

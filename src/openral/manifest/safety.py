@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from openral.manifest.base import CrossCheckError, Model, NonNegative, Positive, Vec3
 
@@ -66,6 +66,10 @@ class SafetyEnvelope(Model):
     """Oldest voxel map that a decision may rest on."""
     rate_jitter: NonNegative = 0.05
     """Relative error of the rate at which rows are executed: widens the path of velocity chunks."""
+    slow_distance_m: NonNegative = 0.0
+    """Motion that comes closer than this to the world is slowed, the more the closer; 0: never."""
+    slow_factor: Annotated[float, Field(gt=0.0, le=1.0)] = 0.25
+    """The least share of its speed, at the margin; beyond that it is refused."""
     recovery_speed: Positive = 0.1
     """Share of the speed limits that is allowed while backing out of the margin."""
     requires_world: bool = False

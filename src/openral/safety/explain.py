@@ -65,6 +65,7 @@ def _fields(verdict: Verdict) -> dict[str, Any]:
     out["cell"] = verdict.cell if verdict.status == "voxel_collision" else None
     out["value"] = _finite(verdict.value)
     out["limit"] = _finite(verdict.limit)
+    out["speed_factor"] = verdict.speed_factor
     out["valid_s"] = verdict.valid_ns * 1e-9 if verdict.accepted else None
     out["sequence"] = verdict.sequence
     return out

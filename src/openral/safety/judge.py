@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from openral import tracing
 from openral.errors import CorruptMessage
 from openral.ros import types
 from openral.ros.clock import NS
@@ -13,10 +14,12 @@ from openral.safety.candidate import NO_HEAD, CandidateHead, RateLimit, candidat
 from openral.safety.kernel import Gate, Verdict
 from openral.safety.running_chunk import RunningChunk
 from openral.safety.safety_status import Mode
+from openral.safety.traced_check import trace_check
 from openral.safety.verdict_message import (
     ACCEPTED,
     DROPPED,
     REJECTED,
+    SLOWED,
     Decision,
     verdict_message,
 )
@@ -93,6 +96,9 @@ class Judge:
             if status.mode is Mode.RECOVERY and self._kernel.gate is Gate.READY:
                 self._node.recovered()
         self._tell(decision, head, payload, now)
+        if tracing.enabled():
+            spent = time.perf_counter_ns() - began
+            trace_check(decision, head.trace_id, spent, self._node.inputs.clearance())
 
     def _unfit(self, head: CandidateHead, now: int) -> tuple[str, str] | None:
         if fault := self.clock_fault():
@@ -122,11 +128,14 @@ class Judge:
             except (CorruptMessage, ValueError) as error:
                 self._kernel.estop("malformed")
                 return Decision(REJECTED, "malformed", str(error), verdict, spent)
-        wait = round(self._settings.start_within_s * NS)
-        self._safe.publish_bytes(self._node.seal.seal(action, now, now + wait))
+        expires = now + round(self._settings.start_within_s * NS)
+        sealed = self._node.seal.seal(action, now, expires, verdict.speed_factor)
+        self._safe.publish_bytes(sealed)
         self._follow(running, head)
         if verdict.status != "accepted":  # only warned of
             return Decision(ACCEPTED, verdict.status, str(verdict), verdict, spent)
+        if verdict.speed_factor < 1.0:
+            return Decision(SLOWED, "slowed", str(verdict), verdict, spent)
         return Decision(ACCEPTED, "clear", "", verdict, spent)
 
     def _follow(self, running: RunningChunk | None, head: CandidateHead) -> None:
@@ -138,7 +147,7 @@ class Judge:
     def _tell(self, decision: Decision, head: CandidateHead, payload: bytes, now: int) -> None:
         status = self._node.status
         recovering = status.mode is Mode.RECOVERY
-        if decision.status == ACCEPTED:
+        if decision.status in (ACCEPTED, SLOWED):
             status.accepted += 1
         elif decision.status == REJECTED:
             status.rejected += 1
@@ -151,7 +160,7 @@ class Judge:
         if decision.status == REJECTED:
             trace_id, detail = head.trace_id, decision.detail
             self._node.report_stop(decision.reason, detail, payload, trace_id, recovering, now)
-        elif decision.status == DROPPED or decision.detail:
+        elif decision.status == DROPPED or (decision.status == ACCEPTED and decision.detail):
             self._node.report_drop(decision.reason, decision.detail, head.trace_id)
 
     def _recheck(self) -> None:

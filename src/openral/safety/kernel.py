@@ -115,7 +115,8 @@ class Kernel:
         """The chunk that the last verdict allows to be executed.
 
         Mostly the candidate's own bytes. Cartesian slots are given the joint rows that were proven
-        in their place; a HAL must execute these and nothing else.
+        in their place, and a chunk that is slowed has its `dt` stretched and its velocities scaled
+        so that it keeps its path; a HAL must execute these and nothing else.
         """
         return self._core.rewritten() if verdict.rewritten else candidate
 
@@ -149,6 +150,22 @@ class Kernel:
         """Least distance to the world and between links at a pose, cut off at `reach`."""
         world, own = self._core.clearance(self._joints(q), reach)
         return world, own
+
+    def clear(self, configurations: ArrayLike) -> NDArray[np.bool_]:
+        """Which configurations, one a row in the manifest's order, keep the margins.
+
+        From other links and from the obstacles and voxels last set, whatever their age; as they
+        stand, with no motion and no tracking error around them.
+        """
+        rows = np.ascontiguousarray(configurations, np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self._index):
+            raise ConfigError(
+                f"configurations of shape {rows.shape}: robot '{self.robot.id}' takes rows of "
+                f"{len(self._index)} joint positions"
+            )
+        out = np.zeros(len(rows), bool)
+        self._core.clear(rows, out)
+        return out
 
     def _joints(self, values: Joints) -> NDArray[np.float64]:
         if not isinstance(values, Mapping):

@@ -58,6 +58,10 @@ class KernelInputs:
             return f"the joint state was measured {age / NS:.3f} s ago (limit {limit:g} s)"
         return ""
 
+    def clearance(self) -> float:
+        """Least distance to the world and between links as measured now, at most half a metre."""
+        return min(self._kernel.clearance(self._readings.q))
+
     def margin_hint(self) -> str:
         """What an operator should know before moving from here."""
         safety = self._kernel.robot.safety

@@ -11,7 +11,7 @@ from openral import _core
 from openral.manifest.collision import collision_pairs
 from openral.manifest.joint import Joint, JointRole, JointType
 from openral.manifest.kinematics import Kinematics, joints_from_root, matrix
-from openral.manifest.robot import RobotDescription
+from openral.manifest.robot import BaseDrive, RobotDescription
 from openral.manifest.safety import SafetyEnvelope
 
 _KINDS = {
@@ -56,6 +56,7 @@ def fill_model(model: _core.RobotModel, robot: RobotDescription) -> None:
     if robot.base_joints:
         model.mobile = True
         model.base = [column[name] for name in robot.base_joints]
+        model.differential = robot.base_drive is BaseDrive.DIFFERENTIAL
     model.base_frame = robot.base_frame
     model.modes = sum(1 << mode.byte for mode in robot.control_modes)
     _fill_envelope(model.envelope, robot.safety)
@@ -150,6 +151,8 @@ def _fill_envelope(out: _core.Envelope, safety: SafetyEnvelope) -> None:
     out.recheck = safety.recheck_s
     out.stop_time = safety.stop_s
     out.jitter = safety.rate_jitter
+    out.slow_distance = safety.slow_distance_m
+    out.slow_factor = safety.slow_factor
     out.recovery_speed = min(safety.recovery_speed, 1.0)
     out.state_age = out.base_age = round(safety.state_max_age_s * 1e9)
     out.world_age = round(safety.world_max_age_s * 1e9)

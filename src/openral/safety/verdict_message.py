@@ -14,7 +14,7 @@ from openral.ros.node import time_message
 from openral.safety.candidate import CandidateHead
 from openral.safety.kernel import Verdict
 
-ACCEPTED, REJECTED, DROPPED = 0, 2, 3
+ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
 WARNING, STOP = 1, 3
 _MODES = {mode.value: mode.byte for mode in ControlMode}
 
@@ -47,6 +47,7 @@ def verdict_message(
     )
     if (verdict := decision.verdict) is not None:
         message.control_mode = _MODES.get(verdict.mode, 255)
+        message.speed_factor = verdict.speed_factor
         message.row = verdict.row
         message.link = verdict.link or verdict.joint
         message.hit = _hit(verdict)
