@@ -106,7 +106,8 @@ class LiveHAL:
 
     def _attach_robot(self) -> None:
         robot = self.hal.robot
-        self._tf = RobotTF(self.ports, robot, self.time)
+        placed = self.hal.root_pose() if isinstance(self.hal, SceneSource) else None
+        self._tf = RobotTF(self.ports, robot, self.time, placed)
         publish_description(self.ports, robot)
         self._base: MobileBaseBridge | None = None
         if robot.base_joints and isinstance(self.hal, MobileBase):
