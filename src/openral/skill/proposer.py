@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from openral import tracing
 from openral.errors import PerceptionStale
 from openral.manifest import ControlMode, SkillDescription
+from openral.manifest.skill import SkillKind
 from openral.ros.clock import NS
 from openral.skill.action_space import ActionSpace, SlotRows
 from openral.skill.chunk_maker import ChunkMaker
@@ -111,8 +112,12 @@ class Proposer:
     # Inner works
 
     def _think_s(self) -> float:
-        """How long before the end of a chunk the next one must be thought about."""
-        return self._lead_s + _THINK_MARGIN * self.policy_s if self._lead_s else 0.0
+        """How long before the end of a chunk the next one is thought about.
+
+        A script wants to see where its last answer has led; a policy answers ahead of time.
+        """
+        ahead = self._lead_s > 0 and self._skill.kind is not SkillKind.SCRIPTED
+        return self._lead_s + (_THINK_MARGIN * self.policy_s if ahead else 0.0)
 
     def _due(self, now: int, ahead_s: float) -> bool:
         flight = self.flight
