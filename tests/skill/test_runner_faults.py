@@ -35,20 +35,21 @@ def manifest(folder: Path, entry: str, timeout: float = 20.0, more: str = "") ->
     return str(path)
 
 
-@pytest.mark.parametrize("after", [0, 2])
 @pytest.mark.parametrize(
-    ("skill", "words"),
+    ("skill", "after", "words"),
     [
-        ("raises", "out of ideas"),
-        ("hangs", "no answer within 0.5 s"),
-        ("nan", "answered with nan in row 3, column 0"),
-        ("wide", "answered with shape (4, 12), not (rows, 6)"),
-        ("nothing", "answered with str, not with numbers"),
-        ("dies", "died with exit code 7"),
+        ("raises", 0, "out of ideas"),
+        ("raises", 2, "out of ideas"),
+        ("hangs", 2, "no answer within 0.5 s"),
+        ("nan", 0, "answered with nan in row 3, column 0"),
+        ("nan", 2, "answered with nan in row 3, column 0"),
+        ("wide", 2, "answered with shape (4, 12), not (rows, 6)"),
+        ("nothing", 0, "answered with str, not with numbers"),
+        ("dies", 2, "died with exit code 7"),
     ],
 )
 def test_a_policy_that_fails_ends_its_goal_and_nothing_else(
-    ready: RunnerGraphRig, tmp_path: Path, skill: str, words: str, after: int
+    ready: RunnerGraphRig, tmp_path: Path, skill: str, after: int, words: str
 ) -> None:
     ready.still()
     failures, begun = len(ready.failures), len(ready.heard[topics.APPLIED])

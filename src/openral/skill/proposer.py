@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from openral import tracing
 from openral.errors import PerceptionStale
-from openral.manifest import ControlMode, SkillDescription
+from openral.manifest import SkillDescription
 from openral.manifest.skill import SkillKind
 from openral.ros.clock import NS
 from openral.skill.action_space import ActionSpace, SlotRows
 from openral.skill.chunk_maker import ChunkMaker
 from openral.skill.flight import REJECTED, Flight
 from openral.skill.goal_order import Ending
+from openral.skill.handover import PLACES, may_overlap
 from openral.skill.policy_host import Answer, PolicyHost
 from openral.skill.runner_graph import RunnerGraph
 from openral.skill.runner_parameters import RunnerParameters
@@ -29,7 +30,6 @@ _NOT_APPLIED_S = 0.5
 _RETRY_S = 0.1
 _THINK_MARGIN = 1.25
 _BY_SCENE = ("episode over", "scene reset")
-_PLACES = {ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT}
 
 
 class Proposer:
@@ -89,8 +89,7 @@ class Proposer:
             if reply.rows is None:
                 return Ending(True, "done", "the skill says so")
             self._next = self._space.decode(reply.rows, self._from())
-        ready = self._next is not None and self._due(now, self._lead_s)
-        if self._next is not None and ready and time.monotonic() >= self._retry_s:
+        if self._next is not None and self._may_send(self._next, now):
             dt = 1 / self._skill.rate_hz
             self._previous = self.flight
             self.flight = self.send(self._next, dt, self.trace_id, self.policy_s)
@@ -124,6 +123,13 @@ class Proposer:
         if flight is None:
             return True
         return flight.accepted and now >= flight.end_ns - ahead_s * NS
+
+    def _may_send(self, slots: list[SlotRows], now: int) -> bool:
+        if time.monotonic() < self._retry_s or not self._due(now, self._lead_s):
+            return False
+        if self.flight is None or self._due(now, 0.0):
+            return True
+        return may_overlap(self.flight, slots, self._graph.robot, now)
 
     def _ask(self) -> None:
         try:
@@ -201,7 +207,7 @@ class Proposer:
         """Joint positions at a chunk's end: told where it tells them, measured elsewhere."""
         out = self._graph.observer.positions
         for part in flight.slots:
-            if part.mode in _PLACES:
+            if part.mode in PLACES:
                 out[list(part.columns.indices)] = part.data[-1]
         return out
 
