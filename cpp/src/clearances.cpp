@@ -43,7 +43,7 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
     const SkeletonCapsule& capsule = skeleton.capsules[c];
     double best = reach;
     if (capsule.against_world) {
-      const Segment& g = posed.segment[c];
+      const Segment g = segment(capsule, posed, static_cast<int>(c));
       for (const Obstacle& o : world.obstacles) {
         const double d =
             to_obstacle(g, o) - static_cast<double>(o.radius) - static_cast<double>(capsule.radius);
@@ -62,8 +62,11 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
   }
   for (std::size_t i = 0; i < skeleton.pairs.size(); ++i) {
     const SkeletonPair& pair = skeleton.pairs[i];
-    const double d = positive(segment_segment(posed.segment[pair.a], posed.segment[pair.b])) -
-                     static_cast<double>(pair.radii);
+    const auto of = [&](int c) {
+      return segment(skeleton.capsules[static_cast<std::size_t>(c)], posed, c);
+    };
+    const double d =
+        positive(segment_segment(of(pair.a), of(pair.b))) - static_cast<double>(pair.radii);
     by_pair[i] =
         static_cast<float>(d < static_cast<double>(reach) ? d : static_cast<double>(reach));
   }

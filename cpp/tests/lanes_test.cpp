@@ -72,7 +72,7 @@ TEST(float_capsules_are_within_their_slack_of_the_double_ones) {
     for (int lane = 0; lane < 8; ++lane) {
       const std::vector<Vec3> truth = ends(m, q[static_cast<std::size_t>(lane)]);
       for (std::size_t c = 0; c < s.capsules.size(); ++c) {
-        const lanes::V3& p = posed.segment[c].p;
+        const lanes::V3 p = lanes::segment(s.capsules[c], posed, static_cast<int>(c)).p;
         const double error = norm({static_cast<double>(p.x[lane]) - truth[2 * c][0],
                                    static_cast<double>(p.y[lane]) - truth[2 * c][1],
                                    static_cast<double>(p.z[lane]) - truth[2 * c][2]});

@@ -204,7 +204,7 @@ def test_no_window_lets_more_pass_than_burst_and_rate(
 @given(st.integers(1, 5), st.integers(0, 3))
 def test_who_floods_takes_nothing_from_others(floods: int, first_s: int) -> None:
     limit = FairLimit(400.0, 20)
-    passed = {source: 0 for source in range(floods + 1)}
+    passed = dict.fromkeys(range(floods + 1), 0)
     for step in range(5000 * 4):
         now = 10.0 + step / 5000
         for source in range(1, floods + 1):

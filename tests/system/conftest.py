@@ -6,8 +6,8 @@ import pytest
 
 from tests.ros.conftest import (
     Graph,
-    domain,  # noqa: F401 - a fixture
     _lend_domain,
+    domain,  # noqa: F401 - a fixture
     other_domain,  # noqa: F401 - a fixture
 )
 from tests.system.graph import Deployment

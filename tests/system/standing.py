@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from openral.safety import topics
 from tests.hal.node_rig import ARMED, EXECUTING, STOPPED, LiveGraph
 from tests.ros.conftest import Graph, wait_until

@@ -28,9 +28,7 @@ def sealed(standing: Standing, key: RunKey, *numbers: int, by: float = 0.4) -> l
     for number in numbers:
         seal = Seal(key, standing.safety.epoch)
         seal.sequence = standing.safety.sequence + number - 1
-        made.append(
-            seal.seal(types.encode(standing.swing(JOINT, by, 0.5)), now, now + 100_000_000)
-        )
+        made.append(seal.seal(types.encode(standing.swing(JOINT, by, 0.5)), now, now + 100_000_000))
     return made
 
 

@@ -28,12 +28,15 @@
 //    (geometry.hpp), or from the voxel field (voxels.hpp) minus the half length of the piece of
 //    capsule around the point looked up. Outside the grid the field is read at the nearest point
 //    c of the grid: for x in the grid |p−x| ≥ |c−x| because the grid is convex.
+//    What is farther away than the widest of eight lanes needs is skipped: from balls around each
+//    capsule's segment in every lane (pairs), or around where all lanes have it, against boxes
+//    around obstacles and against the field. Both are enclosures, so no distance is overestimated.
 // 5. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
-//    what the conversion to float lost. Placing a capsule costs at most SkeletonCapsule::slack;
-//    obstacle and grid coordinates carry their own (Obstacle::radius, VoxelField::slack). The
-//    distance formulas err by a few units of the same magnitudes, inside the factor 64 used
-//    there. Levers and radii are rounded up. Every test has the form `bound ≥ need`, so NaN and
-//    overflow are never proof.
+//    what that and the conversion to float lost. Placing a capsule costs at most
+//    SkeletonCapsule::slack; obstacle and grid coordinates carry their own (Obstacle::radius,
+//    VoxelField::slack). The distance formulas err by a few units of the same magnitudes, inside
+//    the factor 64 used there. Levers and radii are rounded up. Every test has the form `bound ≥
+//    need`, so NaN and overflow are never proof.
 // 6. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
 //    by more than its nominal motion can explain is a hit; pieces that stay undecided at the
 //    shortest length, and everything past the work budget, are refusals.
@@ -112,6 +115,10 @@ struct Query {
 
 using ProveFunction = Outcome (*)(const Query&) noexcept;
 
+// Which of `count` configurations (rows of Skeleton::coordinates values, the base where it is) keep
+// their distances, one answer for each: proven clear, or not. The query's path plays no part.
+using CheckFunction = void (*)(const Query&, const double* rows, int count, bool* clear) noexcept;
+
 // Distances at one configuration in double precision, for explanations and recovery:
 // per capsule to the nearest obstacle or voxel, per pair between the two; cut off at `reach`.
 // Surfaces, so negative when they overlap.
@@ -120,14 +127,17 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
 
 namespace scalar {
 Outcome prove(const Query& query) noexcept;
-}
+void check(const Query& query, const double* rows, int count, bool* clear) noexcept;
+}  // namespace scalar
 #if defined(__x86_64__)
 namespace avx2 {
 Outcome prove(const Query& query) noexcept;
-}
+void check(const Query& query, const double* rows, int count, bool* clear) noexcept;
+}  // namespace avx2
 #endif
 
 // The fastest prover that this machine runs; `scalar_only` picks the portable one.
 ProveFunction select_prover(bool scalar_only) noexcept;
+CheckFunction select_check(bool scalar_only) noexcept;
 
 }  // namespace openral

@@ -2,7 +2,7 @@
 // whatever should do, and their parts fill the next blocks.
 #pragma once
 
-#include "openral/prover_swing.hpp"
+#include "openral/prover_close.hpp"
 #include "openral/prover_tools.hpp"
 #include "openral/prover_voxels.hpp"
 
@@ -73,6 +73,17 @@ Outcome prove(const Query& query) noexcept {
   Outcome out;
   out.work = work;
   return out;
+}
+
+void check(const Query& query, const double* rows, int count, bool* clear) noexcept {
+  Block block(query);
+  for (int i = 0; i < count; i += kLanes) {
+    const int lanes = count - i < kLanes ? count - i : kLanes;
+    block.work = 0;
+    block.limit = query.budget;
+    block.test(rows + static_cast<std::size_t>(i) * query.skeleton->coordinates, lanes);
+    for (int lane = 0; lane < lanes; ++lane) clear[i + lane] = (block.unproven >> lane & 1U) == 0;
+  }
 }
 
 }  // namespace openral::OPENRAL_LANES

@@ -17,6 +17,7 @@ from openral.hal.node import ManifestHALLifecycleNode
 from openral.ros import Outcome
 from openral.ros.executor import Executor
 from openral.ros.given_parameters import given_parameters
+from openral.ros.priority import raise_priority, settle_priority
 from openral.safety.run_key import RunKey
 
 
@@ -28,7 +29,10 @@ def main() -> int:
     options = parser.parse_args()
     try:
         given = given_parameters(options.parameters, list(vars(HalParameters())))
+        raise_priority()
         node = ManifestHALLifecycleNode(RunKey.inherited(), parameters=given)
+        if node.settings.hal_mode == "sim":  # which would take all the time that it can get
+            settle_priority()
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -31,6 +31,8 @@ class HalParameters:
     """Put the graph on wall time although the simulation has a clock."""
     lockstep: bool = False
     """No threads: a program drives the node with `tick`."""
+    view: bool = False
+    """Show the simulation in a window, where there is a display."""
     joint_state_hz: float = 50.0
     """Rate of joint states, odometry and transforms, on the graph's clock."""
     camera_hz: float = 0.0

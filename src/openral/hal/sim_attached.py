@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from openral.sim.renderer import WrongThread
 from openral.sim.rollout import SimRollout
 
 Vector = NDArray[np.float64]
+T = TypeVar("T")
 
 _STOP_TIMEOUT_S = 1.0
 _UNAWARE_NS = 300_000_000
@@ -207,6 +208,10 @@ class SimAttachedHAL(SimSources):
     def serve(self) -> None:
         """Answers what other threads have asked for."""
         self._mailbox.serve()
+
+    def do(self, job: Callable[[], T]) -> T:
+        """Runs a call on the owner's thread, between two steps."""
+        return self._mailbox.call(job)
 
     def wait(self, seconds: float) -> None:
         """Sleeps until there is something to serve or to execute, or time is up."""

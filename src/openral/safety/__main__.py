@@ -15,6 +15,7 @@ from openral import tracing
 from openral.errors import OpenralError
 from openral.ros import Outcome, spin
 from openral.ros.given_parameters import given_parameters
+from openral.ros.priority import raise_priority
 from openral.safety.kernel_node import SafetyKernelNode
 from openral.safety.kernel_parameters import KernelParameters
 from openral.safety.run_key import RunKey
@@ -28,6 +29,7 @@ def main() -> int:
     parser.add_argument("--autostart", action="store_true", help="configure and activate at once")
     parser.add_argument("parameters", nargs="*", metavar="name=value")
     options = parser.parse_args()
+    raise_priority()
     try:
         given = given_parameters(options.parameters, _NAMES)
         node = SafetyKernelNode(RunKey.inherited(), parameters=given)
