@@ -195,6 +195,8 @@ class SafetyKernelNode(LifecycleNode):
     def _on_jump(self, jump: Jump) -> None:
         """Called on the clock's own thread."""
         self._jump = jump
+        if self._loop is not None:
+            self._loop.post(self._look_at_clock)
 
     def _look_at_clock(self) -> None:
         """A time that went back no longer bounds the age of anything: motion ends."""
