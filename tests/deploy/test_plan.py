@@ -51,8 +51,20 @@ def test_the_plan_as_json() -> None:
     done = invoke("sim", "--config", "kitchen", "--dry-run", "--json", "--duration", "3")
     plan = json.loads(done.stdout)
     assert plan["robot"] == "panda_mobile"
-    assert [node["name"] for node in plan["nodes"]] == ["hal", "safety_kernel", "skill_runner"]
+    names = ["hal", "safety_kernel", "world", "skill_runner"]
+    assert [node["name"] for node in plan["nodes"]] == names
     assert plan["then"][-1] == "end after 3 s"
+
+
+def test_depth_cameras_are_mapped_unless_told_otherwise() -> None:
+    def has_world(**options: Any) -> bool:
+        return make_plan(sim(**options)).node("world") is not None
+
+    assert has_world(robot_ref="panda_mobile")
+    assert not has_world(robot_ref="panda_mobile", world=False)
+    assert not has_world(robot_ref="panda_mobile", lockstep=True, skill="home")
+    assert not has_world(robot_ref="ur5e")
+    assert has_world(robot_ref="ur5e", world=True)
 
 
 def test_only_kernel_and_hal_get_the_key() -> None:
@@ -77,6 +89,7 @@ def test_parameters_arrive_as_they_were_given(value: object) -> None:
         ({"robot_ref": ""}, "takes any robot: name one with --robot"),
         ({"robot_ref": "ur5"}, "did you mean 'ur5e'?"),
         ({"lockstep": True, "wall_clock": True, "skill": "home"}, "drop --wall-clock"),
+        ({"lockstep": True, "world": True}, "has no world node"),
         ({"lockstep": True}, "nobody could end it"),
         ({"scene_ref": "", "episodes": 2}, "needs a scene to start anew"),
         ({"mode": "real"}, "a scene goes with `deploy sim`"),

@@ -34,6 +34,7 @@ STOPPED = 2
 MODULES = {
     "hal": "openral.hal",
     "safety_kernel": "openral.safety",
+    "world": "openral.world",
     "skill_runner": "openral.skill",
     "recorder": "openral.deploy.recorder",
 }

@@ -33,6 +33,10 @@ TransportOption = Annotated[
     list[str] | None, typer.Option("--transport", help="KEY=VALUE for the HAL; repeatable.")
 ]
 RecordOption = Annotated[Path | None, typer.Option(help="Folder to record all topics to, as MCAP.")]
+WorldOption = Annotated[
+    bool | None,
+    typer.Option("--world/--no-world", help="Map depth cameras; if there are any by default."),
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and start nothing.")]
 
 
@@ -59,6 +63,7 @@ def sim(
     warn_only: Annotated[
         bool, typer.Option("--warn-only", help="Let refused motions pass. Simulation only.")
     ] = False,
+    world: WorldOption = None,
     record: RecordOption = None,
     transport: TransportOption = None,
     dry_run: DryRunOption = False,
@@ -70,7 +75,7 @@ def sim(
 
     Exit code 0: it ended in order; 1: a node or the skill failed; 2: wrong usage.
 
-    Example: openral deploy sim --config tabletop_push --robot ur5e --skill scripted-push
+    Example: openral deploy sim --config tabletop_push --robot franka_panda --skill home
     """
     from openral.deploy.options import DeployOptions
 
@@ -89,6 +94,7 @@ def sim(
         view=view and _has_display(),
         warn_only=warn_only,
         transport=_pairs("--transport", transport),
+        world=world,
         record=record,
     )
     _run(options, dry_run, as_json, domain, network)
@@ -102,6 +108,7 @@ def run(
     duration: DurationOption = 0.0,
     parameter: ParameterOption = None,
     transport: TransportOption = None,
+    world: WorldOption = None,
     record: RecordOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="The deadman settings are known; do not ask.")
@@ -135,6 +142,7 @@ def run(
         lockstep=lockstep,
         warn_only=warn_only,
         transport=_pairs("--transport", transport),
+        world=world,
         record=record,
     )
     if not dry_run:

@@ -136,6 +136,8 @@ def make_plan(options: DeployOptions) -> Plan:
     """The graph for a run."""
     options.check()
     nodes = [_hal(options), _kernel(options), _runner(options)]
+    if options.maps_world:
+        nodes.insert(2, NodeSpec("world", "openral.world", {"robot_yaml": options.robot_name}))
     if options.record is not None and not options.lockstep:
         nodes.insert(1, _recorder(options))  # once the clock is known
     return Plan(options, tuple(nodes))
