@@ -22,11 +22,13 @@ PLAN = """\
    python -m openral.deploy.recorder folder=run1
 3. safety_kernel (key)
    python -m openral.safety robot_yaml=ur5e hal_mode=sim
-4. skill_runner
+4. world
+   python -m openral.world robot_yaml=ur5e
+5. skill_runner
    python -m openral.skill robot_yaml=ur5e sim_env_yaml=tabletop_push
-5. arm: call /openral/reset
-6. run skill 'scripted-push' 2 times
-7. end with the skill
+6. arm: call /openral/reset
+7. run skill 'scripted-push' 2 times
+8. end with the skill
 """
 
 
@@ -51,26 +53,28 @@ def test_the_plan_as_json() -> None:
     done = invoke("sim", "--config", "kitchen", "--dry-run", "--json", "--duration", "3")
     plan = json.loads(done.stdout)
     assert plan["robot"] == "panda_mobile"
-    names = ["hal", "safety_kernel", "world", "skill_runner"]
-    assert [node["name"] for node in plan["nodes"]] == names
+    names = [node["name"] for node in plan["nodes"]]
+    assert names == ["hal", "safety_kernel", "world", "skill_runner"]
     assert plan["then"][-1] == "end after 3 s"
-
-
-def test_depth_cameras_are_mapped_unless_told_otherwise() -> None:
-    def has_world(**options: Any) -> bool:
-        return make_plan(sim(**options)).node("world") is not None
-
-    assert has_world(robot_ref="panda_mobile")
-    assert not has_world(robot_ref="panda_mobile", world=False)
-    assert not has_world(robot_ref="panda_mobile", lockstep=True, skill="home")
-    assert not has_world(robot_ref="ur5e")
-    assert has_world(robot_ref="ur5e", world=True)
 
 
 def test_only_kernel_and_hal_get_the_key() -> None:
     plan = make_plan(sim(record=Path("somewhere")))
     assert [node.name for node in plan.nodes if node.gets_key] == ["hal", "safety_kernel"]
     assert [node.name for node in plan.nodes if not node.critical] == ["recorder"]
+
+
+def test_a_robot_that_can_see_does_not_move_without_its_map() -> None:
+    def kernel_and_world(**options: Any) -> tuple[Any, Any]:
+        plan = make_plan(DeployOptions(**options))
+        return tuple(dict(plan.node(n).parameters) for n in ("safety_kernel", "world"))  # type: ignore[return-value, union-attr]
+
+    kernel, world = kernel_and_world(scene_ref="kitchen")
+    assert kernel["requires_voxels"] and "mapper" not in world
+    kernel, world = kernel_and_world(scene_ref="kitchen", external_map=True)
+    assert kernel["requires_voxels"] and world["mapper"] is False
+    kernel, world = kernel_and_world(scene_ref="tabletop_push", robot_ref="ur5e")
+    assert "requires_voxels" not in kernel
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,6 @@ def test_parameters_arrive_as_they_were_given(value: object) -> None:
         ({"robot_ref": ""}, "takes any robot: name one with --robot"),
         ({"robot_ref": "ur5"}, "did you mean 'ur5e'?"),
         ({"lockstep": True, "wall_clock": True, "skill": "home"}, "drop --wall-clock"),
-        ({"lockstep": True, "world": True}, "has no world node"),
         ({"lockstep": True}, "nobody could end it"),
         ({"scene_ref": "", "episodes": 2}, "needs a scene to start anew"),
         ({"mode": "real"}, "a scene goes with `deploy sim`"),

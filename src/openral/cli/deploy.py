@@ -32,11 +32,10 @@ ParameterOption = Annotated[
 TransportOption = Annotated[
     list[str] | None, typer.Option("--transport", help="KEY=VALUE for the HAL; repeatable.")
 ]
-RecordOption = Annotated[Path | None, typer.Option(help="Folder to record all topics to, as MCAP.")]
-WorldOption = Annotated[
-    bool | None,
-    typer.Option("--world/--no-world", help="Map depth cameras; if there are any by default."),
+MapOption = Annotated[
+    bool, typer.Option("--external-map", help="Another program publishes the voxel map.")
 ]
+RecordOption = Annotated[Path | None, typer.Option(help="Folder to record all topics to, as MCAP.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and start nothing.")]
 
 
@@ -63,7 +62,7 @@ def sim(
     warn_only: Annotated[
         bool, typer.Option("--warn-only", help="Let refused motions pass. Simulation only.")
     ] = False,
-    world: WorldOption = None,
+    external_map: MapOption = False,
     record: RecordOption = None,
     transport: TransportOption = None,
     dry_run: DryRunOption = False,
@@ -94,7 +93,7 @@ def sim(
         view=view and _has_display(),
         warn_only=warn_only,
         transport=_pairs("--transport", transport),
-        world=world,
+        external_map=external_map,
         record=record,
     )
     _run(options, dry_run, as_json, domain, network)
@@ -108,7 +107,7 @@ def run(
     duration: DurationOption = 0.0,
     parameter: ParameterOption = None,
     transport: TransportOption = None,
-    world: WorldOption = None,
+    external_map: MapOption = False,
     record: RecordOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="The deadman settings are known; do not ask.")
@@ -142,7 +141,7 @@ def run(
         lockstep=lockstep,
         warn_only=warn_only,
         transport=_pairs("--transport", transport),
-        world=world,
+        external_map=external_map,
         record=record,
     )
     if not dry_run:

@@ -38,12 +38,12 @@ class DeployOptions:
     """Simulated seconds a second; 0: as many as possible."""
     wall_clock: bool = False
     lockstep: bool = False
-    world: bool | None = None
-    """Whether depth cameras are mapped for the kernel; None: if the robot has any."""
     view: bool = False
     warn_only: bool = False
     transport: Mapping[str, Any] = field(default_factory=dict)
     """The HAL's own options, such as a port."""
+    external_map: bool = False
+    """Another program makes the voxel map."""
     record: Path | None = None
     """Folder for the recording."""
 
@@ -66,6 +66,12 @@ class DeployOptions:
         """The robot's manifest."""
         return load_robot(self.robot_name)
 
+    @property
+    def maps(self) -> bool:
+        """Whether the robot's own depth cameras make the voxel map."""
+        seeing = any(isinstance(sensor, DepthCamera) for sensor in self.robot.sensors)
+        return seeing and not self.external_map
+
     def check(self) -> None:
         """Loads the manifests and refuses what cannot work together."""
         if self.mode == "real":
@@ -73,8 +79,6 @@ class DeployOptions:
         if self.lockstep and (self.wall_clock or self.view):
             other = "--wall-clock" if self.wall_clock else "--view"
             raise ConfigError(f"--lockstep runs on simulated time without windows; drop {other}")
-        if self.lockstep and self.world:
-            raise ConfigError("--lockstep has no world node, as maps need threads; drop --world")
         if self.lockstep and not (self.skill or self.duration_s):
             raise ConfigError("--lockstep needs --skill or --duration: nobody could end it")
         if self.episodes > 1 and not self.scene_ref:
@@ -99,14 +103,6 @@ class DeployOptions:
             raise ConfigError(
                 f"'{self.robot.id}' has no hardware driver: set hal.real in its robot.yaml"
             )
-
-    @property
-    def maps_world(self) -> bool:
-        """Whether the graph has a world node."""
-        if self.world is not None:
-            return self.world
-        has_depth = any(isinstance(sensor, DepthCamera) for sensor in self.robot.sensors)
-        return has_depth and not self.lockstep
 
     @property
     def first_seed(self) -> int:
