@@ -65,7 +65,7 @@ class Proposer:
         self._next: list[SlotRows] | None = None
         self._told: Vector | None = None
         self._dropped_s: float | None = None
-        self._retry_s = 0.0
+        self._retry_ns = 0.0
         self._blind_s: float | None = None
         self._ended_s: float | None = None
 
@@ -125,7 +125,7 @@ class Proposer:
         return flight.accepted and now >= flight.end_ns - ahead_s * NS
 
     def _may_send(self, slots: list[SlotRows], now: int) -> bool:
-        if time.monotonic() < self._retry_s or not self._due(now, self._lead_s):
+        if now < self._retry_ns or not self._due(now, self._lead_s):
             return False
         if self.flight is None or self._due(now, 0.0):
             return True
@@ -198,7 +198,7 @@ class Proposer:
         self._next = list(flight.slots)
         self.trace_id = self._maker.trace_id()
         self._dropped_s = self._dropped_s or time.monotonic()
-        self._retry_s = time.monotonic() + _RETRY_S
+        self._retry_ns = self._graph.now() + _RETRY_S * NS
         if time.monotonic() - self._dropped_s > self._settings.drop_patience_s:
             return Ending(False, "refused", f"dropped again and again: {why}")
         return None
