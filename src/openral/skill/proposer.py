@@ -178,6 +178,12 @@ class Proposer:
             self.flight = None
         return None
 
+    def land(self) -> None:
+        """Records what is under way as it stands now and follows it no more."""
+        self._land(self._previous)
+        self._land(self.flight)
+        self.flight = self._previous = None
+
     def _land(self, flight: Flight | None) -> None:
         if flight is not None:
             self._graph.record(flight.record(self._graph.now()))
@@ -192,9 +198,7 @@ class Proposer:
     def _again(self, flight: Flight, why: str) -> Ending | None:
         """Nothing of it was executed: the same rows are proposed again, for a while."""
         self.refused += 1
-        self._land(self._previous)
-        self._land(flight)
-        self.flight = self._previous = None
+        self.land()
         self._next = list(flight.slots)
         self.trace_id = self._maker.trace_id()
         self._dropped_s = self._dropped_s or time.monotonic()
