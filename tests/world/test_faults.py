@@ -37,6 +37,7 @@ STATES = {
 }
 LIMIT_S = ROBOT.safety.voxels_max_age_s
 SKEW_S = 0.01
+OPENRAL = str(Path(sys.executable).parent / "openral")
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,7 @@ def test_the_view_shows_what_the_robot_believes(
     wait_until(lambda: graph.heard[topics.VOXELS][-1].healthy)
 
     def view(*words: str) -> str:
-        command = [sys.executable, "-m", "openral.cli", "world", "view", "--timeout", "20", *words]
+        command = [OPENRAL, "world", "view", "--timeout", "20", *words]
         environment = {**os.environ, "OPENRAL_DOMAIN": str(graph.graph.domain)}
         return subprocess.run(
             command, env=environment, check=True, capture_output=True, text=True, timeout=60

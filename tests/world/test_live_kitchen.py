@@ -13,7 +13,7 @@ from openral.manifest import ControlMode
 from openral.ros import msg
 from openral.safety import topics
 from tests.hal.chunks import chunk, slot
-from tests.hal.node_rig import ARMED, ESTOPPED, LiveGraph
+from tests.hal.node_rig import ESTOPPED, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 
 START_Y, COUNTER_Y, FRONT = 0.6, 1.86, 0.455
@@ -34,7 +34,7 @@ def start(graph: Graph, scene: Path, sim_time: bool) -> LiveGraph:
     live = LiveGraph(graph, "panda_mobile", sim_time=sim_time)
     live.hear("openral_msgs/msg/OccupancyVoxels", topics.VOXELS, topics.SENSOR)
     live.hear("nav_msgs/msg/Odometry", topics.ODOM, topics.SENSOR)
-    live.start_hal(f"sim_env_yaml={scene}", f"wall_clock={not sim_time}")
+    live.start_hal(f"sim_env_yaml={scene}", f"wall_clock={not sim_time}", "heartbeat_s=0.1")
     wait_until(lambda: live.heard[topics.JOINT_STATES], 60.0)
     live.start("openral.world", f"use_sim_time={sim_time}")
     live.start_kernel("requires_voxels=true", "candidate_max_age_s=5.0")
@@ -46,6 +46,16 @@ def start(graph: Graph, scene: Path, sim_time: bool) -> LiveGraph:
     return live
 
 
+def vetoed(live: LiveGraph) -> bool:
+    """Whether the kernel has stopped it; a beat lost on a busy machine is armed over."""
+    if live.safety.state != ESTOPPED:
+        return False
+    if live.safety.source == "kernel":
+        return True
+    live.arm()
+    return False
+
+
 @pytest.mark.parametrize("sim_time", [True, False], ids=["sim clock", "wall clock"])
 def test_cmd_vel_at_the_counter_is_vetoed(graph: Graph, scene: Path, sim_time: bool) -> None:
     live = start(graph, scene, sim_time)
@@ -55,10 +65,10 @@ def test_cmd_vel_at_the_counter_is_vetoed(graph: Graph, scene: Path, sim_time: b
 
         def drive() -> bool:
             cmd.publish(msg.Twist(linear=msg.Vector3(0.4, 0.0, 0.0)))
-            return bool(live.safety.state == ESTOPPED)
+            return vetoed(live)
 
         wait_until(drive, 60.0)
-        verdicts = [v for v in live.heard[topics.VERDICT] if v.status == 2]
+        verdicts = wait_until(lambda: [v for v in live.heard[topics.VERDICT] if v.status == 2])
         assert verdicts[-1].control_mode == ControlMode.BODY_TWIST.byte
         wait_until(lambda: live.speed < 0.01)
         gone = live.latest(topics.ODOM).pose.pose.position.x
@@ -81,11 +91,10 @@ def test_an_arm_velocity_stream_at_the_counter_is_vetoed(graph: Graph, scene: Pa
                 slot(ControlMode.JOINT_VELOCITY, np.tile(down, (6, 1)), joints=ARM), dt=0.05
             )
             live.propose(made)
-            return bool(live.safety.state == ESTOPPED)
+            return vetoed(live)
 
-        assert live.safety.state == ARMED
         wait_until(stream, 60.0)
-        verdict = next(v for v in reversed(live.heard[topics.VERDICT]) if v.status == 2)
+        verdict = wait_until(lambda: [v for v in live.heard[topics.VERDICT] if v.status == 2])[-1]
         assert verdict.control_mode == ControlMode.JOINT_VELOCITY.byte
         assert verdict.reason in {"voxel_collision", "world_collision", "budget_exceeded"}
     finally:
