@@ -144,8 +144,7 @@ def test_without_an_armed_kernel_nothing_is_proposed(ready: RunnerGraphRig) -> N
 
 def test_an_estop_ends_the_goal(ready: RunnerGraphRig) -> None:
     ready.still()
-    goal = ready.send("wave", after=1000, size=0.01)
-    ready.moving()
+    goal, _ = ready.under_way("wave", 1, after=1000, size=0.01)
     assert ready.call("openral_msgs/srv/EStop", safety_topics.ESTOP, source="test").applied
     status, result = goal.get_result(30.0)
     assert (status, result.reason) == (GoalStatus.ABORTED, "estopped")
