@@ -41,7 +41,7 @@ class Lowering {
   void write(const ChunkView& chunk, double pace, ChunkWriter& out) const noexcept;
 
   Path path() const {
-    return {points_.data(), widths_.data(), spans_.data(), nullptr, span_count_, base_seen_};
+    return {points_.data(), widths_.data(), spans_.data(), span_count_, base_seen_};
   }
   const double* final_point(const ChunkView& chunk) const { return point(chunk.rows); }
   double valid_seconds() const { return valid_; }
