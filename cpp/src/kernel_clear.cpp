@@ -7,13 +7,13 @@
 namespace openral {
 
 void Kernel::clear(std::span<const double> q, std::span<bool> out) {
-  const std::size_t dof = skeleton_->dof, n = skeleton_->coordinates;
+  const Inputs in = read();
+  const std::size_t dof = body_->skeleton.dof, n = body_->skeleton.coordinates;
   if (q.size() != dof * out.size())
     throw std::invalid_argument("wrong number of joint positions in the configurations");
   constexpr std::size_t kRows = 64;
   double rows[kRows * kMaxCoordinates];
   std::fill_n(rows, kRows * n, 0.0);
-  const Inputs in{&state_.read(), &world_.read(), &voxels_.read(), &base_.read()};
   const auto unknown = [](const auto& seen, bool needed) {
     return seen.overflow || (!seen.valid && (seen.seen || needed));
   };
@@ -21,7 +21,10 @@ void Kernel::clear(std::span<const double> q, std::span<bool> out) {
     std::fill(out.begin(), out.end(), false);
     return;
   }
-  const Query asked = query(in);
+  const Scene around = scene(in, in.base->empty() ? 0 : in.base->last_stamp());
+  const double base[3] = {around.base.x, around.base.y, around.base.yaw};
+  for (std::size_t i = 0; i < kRows; ++i) std::copy_n(base, 3, rows + i * n + dof);
+  const Query asked = query(around);
   const CheckFunction check = select_check(options_.scalar_only);
   for (std::size_t first = 0; first < out.size(); first += kRows) {
     const std::size_t count = std::min(kRows, out.size() - first);

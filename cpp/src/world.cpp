@@ -55,29 +55,68 @@ Obstacle prepare(const Primitive& p) {
 
 void World::assign(const std::vector<Primitive>& primitives) {
   for (const Primitive& p : primitives) check(p);
-  obstacles.clear();
+  primitives_ = primitives;
   ids.clear();
-  for (const Primitive& p : primitives) {
-    obstacles.push_back(prepare(p));
-    ids.push_back(p.id);
+  for (const Primitive& p : primitives) ids.push_back(p.id);
+  size(primitives.size());
+  for (std::size_t i = 0; i < primitives.size(); ++i) fill(i, primitives[i]);
+}
+
+void World::place(const World& other, const Planar& frame) noexcept {
+  const double c = std::cos(frame.yaw), s = std::sin(frame.yaw);
+  const auto moved = [&](const Vec3& p) -> Vec3 {
+    return {frame.x + c * p[0] - s * p[1], frame.y + s * p[0] + c * p[1], p[2]};
+  };
+  size(other.primitives_.size());
+  for (std::size_t i = 0; i < other.primitives_.size(); ++i) {
+    const Primitive& from = other.primitives_[i];
+    Primitive p;
+    p.box = from.box;
+    p.p0 = moved(from.p0);
+    p.p1 = moved(from.p1);
+    p.half = from.half;
+    p.radius = from.radius;
+    for (std::size_t k = 0; k < 3; ++k) {
+      p.rotation[k] = c * from.rotation[k] - s * from.rotation[3 + k];
+      p.rotation[3 + k] = s * from.rotation[k] + c * from.rotation[3 + k];
+      p.rotation[6 + k] = from.rotation[6 + k];
+    }
+    fill(i, p);
   }
-  const std::size_t padded = (obstacles.size() + 7) / 8 * 8;
+}
+
+void World::reserve() {
+  obstacles.reserve(kMaxPrimitives);
+  radius.reserve(kMaxPrimitives);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    centre[axis].reserve(kMaxPrimitives);
+    half[axis].reserve(kMaxPrimitives);
+  }
+}
+
+void World::size(std::size_t count) {
+  const std::size_t padded = (count + 7) / 8 * 8;
+  obstacles.resize(count);
   radius.assign(padded, 0);
-  for (std::size_t i = 0; i < obstacles.size(); ++i) radius[i] = obstacles[i].radius;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     centre[axis].assign(padded, 1e30F);
     half[axis].assign(padded, 0);
-    for (std::size_t i = 0; i < primitives.size(); ++i) {
-      const Primitive& p = primitives[i];
-      double size = std::abs(p.p1[axis] - p.p0[axis]) / 2, middle = (p.p0[axis] + p.p1[axis]) / 2;
-      if (p.box) {
-        middle = p.p0[axis];
-        size = 0;
-        for (std::size_t k = 0; k < 3; ++k) size += std::abs(p.rotation[3 * axis + k]) * p.half[k];
-      }
-      centre[axis][i] = static_cast<float>(middle);
-      half[axis][i] = static_cast<float>(size * (1 + 1e-6));
+  }
+}
+
+void World::fill(std::size_t i, const Primitive& p) {
+  obstacles[i] = prepare(p);
+  radius[i] = obstacles[i].radius;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double extent = std::abs(p.p1[axis] - p.p0[axis]) / 2;
+    double middle = (p.p0[axis] + p.p1[axis]) / 2;
+    if (p.box) {
+      middle = p.p0[axis];
+      extent = 0;
+      for (std::size_t k = 0; k < 3; ++k) extent += std::abs(p.rotation[3 * axis + k]) * p.half[k];
     }
+    centre[axis][i] = static_cast<float>(middle);
+    half[axis][i] = static_cast<float>(extent * (1 + 1e-6));
   }
 }
 

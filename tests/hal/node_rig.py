@@ -140,14 +140,15 @@ class LiveGraph:
         path[:, self.robot.joint_names.index(joint)] += by * smooth
         return joint_chunk(path, dt=0.02, sequence=sequence)
 
-    def under_way(self, joint: str, by: float, seconds: float) -> None:
+    def under_way(self, joint: str, by: float, seconds: float, fast: float = 0.05) -> None:
         """Has a motion accepted that is then executed; again if a busy machine gets in between."""
 
         def executed(sequence: int) -> bool:
             give_up = time.monotonic() + 3.0
             while time.monotonic() < give_up:
                 state = self.state
-                if state.sequence >= sequence and state.state == EXECUTING and self.speed > 0.05:
+                executing = state.sequence >= sequence and state.state == EXECUTING
+                if executing and state.row > 0 and self.speed >= fast:
                     return True
                 if self.safety.state != ARMED:
                     return False

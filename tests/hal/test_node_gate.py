@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,3 +180,56 @@ def test_an_event_of_anybody_stops_the_robot(live: LiveGraph) -> None:
     wait_until(lambda: live.safety.state == ESTOPPED)
     wait_until(lambda: at_rest(live))
     move(live, 0.8)
+
+
+def to_pose(live: LiveGraph, **fields: Any) -> Any:
+    wait_until(lambda: live.state.state != EXECUTING)
+    return live.call(
+        "openral_msgs/srv/ResetToPose", hal_topics.reset_to_pose(live.robot.id), **fields
+    )
+
+
+def test_the_robot_is_brought_to_a_pose_through_the_kernel(live: LiveGraph) -> None:
+    live.arm()
+    judged = len(live.heard[topics.VERDICT])
+    answer = to_pose(live, joint_names=[JOINT, "panda_joint7"], positions=np.array([0.4, 0.2]))
+    assert answer.success, answer.message
+    assert len(live.heard[topics.VERDICT]) > judged
+    wait_until(lambda: abs(live.q[0] - 0.4) < 0.01)
+    answer = to_pose(live, duration=1.0)
+    assert answer.success, answer.message
+    wait_until(lambda: np.abs(live.q - live.robot.home_position).max() < 0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"pose": "sleepy"}, "unknown_pose"),
+        ({"joint_names": ["elbow"], "positions": np.array([0.1])}, "unknown_joint"),
+        ({"joint_names": [JOINT], "positions": np.array([9.0])}, "out_of_range"),
+        ({"joint_names": [JOINT], "positions": np.array([0.1, 0.2])}, "wrong_width"),
+    ],
+)
+def test_a_pose_that_cannot_be_asked_for_is_refused_with_a_code(
+    live: LiveGraph, fields: dict[str, Any], reason: str
+) -> None:
+    live.arm()
+    answer = to_pose(live, **fields)
+    assert (answer.success, answer.reason) == (False, reason)
+    assert answer.message
+
+
+def test_a_pose_that_the_kernel_refuses_is_not_reached(live: LiveGraph) -> None:
+    live.arm()
+    place = live.q
+    through_the_table = {"panda_joint2": 1.7, "panda_joint4": -0.1}
+    answer = to_pose(
+        live,
+        joint_names=list(through_the_table),
+        positions=np.array(list(through_the_table.values())),
+    )
+    assert (answer.success, answer.reason) == (False, "refused")
+    wait_until(lambda: live.state.state == STOPPED)
+    assert np.abs(live.q - place).max() < 0.01
+    answer = to_pose(live)
+    assert answer.reason == "not_armed"

@@ -27,9 +27,13 @@ class RunnerGraphRig(LiveGraph):
     def __init__(self, graph: Graph, robot: str) -> None:
         super().__init__(graph, robot)
         self.scene = ""
-        self.steps = self.hear("std_msgs/msg/String", topics.STEPS, STATE)
-        self.chunks = self.hear("openral_msgs/msg/ActionChunk", topics.CANDIDATE, STATE)
-        self.failures = self.hear("openral_msgs/msg/FailureTrigger", topics.FAILURE, STATE)
+        self.steps: list[Any] = []
+        self.chunks: list[Any] = []
+        self.failures: list[Any] = []
+        listen = self.node.create_subscription
+        listen("std_msgs/msg/String", topics.STEPS, self.steps.append, STATE)
+        listen("openral_msgs/msg/ActionChunk", topics.CANDIDATE, self.chunks.append, STATE)
+        listen("openral_msgs/msg/FailureTrigger", topics.FAILURE, self.failures.append, STATE)
         self.feedback: list[Any] = []
         self.client = ActionClient(self.node, ACTION, topics.EXECUTE_SKILL)
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
+from openral.manifest.library import robot_path
 from openral.ros.clock import NS
 from openral.ros.context import Context
 from openral.ros.dds_config import Network
@@ -41,6 +43,16 @@ MOVING = 0.1
 REPETITIONS = int(os.environ.get("OPENRAL_SOAK", "1"))
 """How often each fault is tried; `make soak` asks for 20."""
 _MSGS = "openral_msgs/msg"
+
+
+def blind_robot(robot: str, folder: Path) -> str:
+    """A shipped robot without sensors, for tests that need no pictures drawn; its manifest."""
+    described = yaml.safe_load(robot_path(robot).read_text())
+    described.pop("sensors", None)
+    path = folder / robot / "robot.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(described))
+    return str(path)
 
 
 @dataclass(frozen=True)
@@ -160,9 +172,15 @@ class Deployment:
     def wait_armed(self) -> None:
         self.until(lambda: self.observer.safety and self.observer.safety.state == ARMED)
 
-    def wait_moving(self) -> None:
-        """Until the robot has been seen to move."""
-        self.until(lambda: self.observer.poses and self.observer.poses[-1].speed > MOVING)
+    def wait_moving(self) -> bool:
+        """Until the robot has been seen to move; False if it was stopped before it could."""
+        observer = self.observer
+
+        def settled() -> bool:
+            return observer.poses[-1].speed > MOVING or observer.safety.state == ESTOPPED
+
+        self.until(settled)
+        return bool(observer.safety.state != ESTOPPED)
 
     def pid(self, node: str) -> int:
         """The process of a node."""

@@ -12,10 +12,12 @@ from openral.deploy.plan import make_plan
 from openral.deploy.summary import Summary
 from openral.deploy.trace_hash import TRACED, trace_hash
 from openral.ros.recording.reader import Recording
+from tests.system.graph import blind_robot
 
 
 def play(folder: Path, **options: object) -> Summary:
-    given = {"robot_ref": "franka_panda", "scene_ref": "tabletop_push", "record": folder}
+    robot = blind_robot("franka_panda", folder.parent)
+    given = {"robot_ref": robot, "scene_ref": "tabletop_push", "record": folder}
     return LockstepRun(make_plan(DeployOptions(lockstep=True, **{**given, **options}))).run()  # type: ignore[arg-type]
 
 

@@ -30,9 +30,11 @@ class Block {
   // Configurations instead of pieces: rows of Skeleton::coordinates values.
   void test(const double* rows, int count) {
     begin(count);
+    planar_ = false;
     for (int lane = 0; lane < kLanes; ++lane) {
       const double* row = rows + static_cast<std::size_t>(lane < count ? lane : 0) * s_.coordinates;
       source_[lane] = {row, row, still_, 0, 0, 0};
+      for (std::size_t j = s_.dof; j < s_.coordinates; ++j) planar_ = planar_ || row[j] != 0;
     }
     fill();
     unproven = hit = active_ & ~finite();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "openral/base_trail.hpp"
 #include "openral/model.hpp"
 
 namespace openral {
@@ -40,6 +41,15 @@ struct World {
   // Throws std::invalid_argument naming the first primitive with a number that is not finite,
   // a negative size or a rotation that is none. The caller has checked the count.
   void assign(const std::vector<Primitive>& primitives);
+  // The same obstacles seen from a frame in which theirs lies at `frame`; without their names.
+  // Allocates nothing after `reserve`.
+  void place(const World& other, const Planar& frame) noexcept;
+  void reserve();
+
+ private:
+  void size(std::size_t count);
+  void fill(std::size_t index, const Primitive& primitive);
+  std::vector<Primitive> primitives_;
 };
 
 }  // namespace openral

@@ -153,7 +153,9 @@ def _hal(options: DeployOptions) -> NodeSpec:
     pulse = Pulse(topics.HAL_STATE, "openral_msgs/msg/HalState", topics.SENSOR, HUNG_S)
     # Motors are let go in order, which may take a ramp; a simulation has nothing to lose.
     end_s = 1.0 if options.mode == "sim" else 5.0
-    return NodeSpec("hal", "openral.hal", parameters, gets_key=True, pulse=pulse, end_s=end_s)
+    return NodeSpec(
+        "hal", "openral.hal", parameters, gets_key=True, pulse=pulse, end_s=end_s, nice=-5
+    )
 
 
 def _kernel(options: DeployOptions) -> NodeSpec:
@@ -174,6 +176,4 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    return NodeSpec(
-        "recorder", "openral.deploy.recorder", parameters, critical=False, end_s=0.5, nice=10
-    )
+    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False)

@@ -175,6 +175,9 @@ class Supervisor:
             if link.monitor.elapsed()[1] < options.duration_s:
                 return False
             reason = f"{options.duration_s:g} s are over"
+            if self._goals is not None and self._goals.running and not link.monitor.armed:
+                why = "; ".join(link.monitor.stop_reasons[-1:]) or "never armed"
+                failure = failure or f"the robot is stopped by {why}"
         elif self._goals is not None and self._goals.all_done:
             reason = f"skill '{options.skill}' is done"
         else:

@@ -106,7 +106,8 @@ class LiveHAL:
 
     def _attach_robot(self) -> None:
         robot = self.hal.robot
-        self._tf = RobotTF(self.ports, robot, self.time)
+        placed = self.hal.root_pose() if isinstance(self.hal, SceneSource) else None
+        self._tf = RobotTF(self.ports, robot, self.time, placed)
         publish_description(self.ports, robot)
         self._base: MobileBaseBridge | None = None
         if robot.base_joints and isinstance(self.hal, MobileBase):
@@ -165,7 +166,8 @@ class LiveHAL:
         due, begins = self._pacer.due(snapshot.stamp_ns), self._applied.begins(snapshot)
         look = self._sensors.due(snapshot.stamp_ns)
         if self._clock is not None:
-            self._clock.tick(self.time.of(snapshot.stamp_ns), due or begins or look)
+            needed = due or begins or look or self._pump is None
+            self._clock.tick(self.time.of(snapshot.stamp_ns), needed)
         if self.node.state is not State.ACTIVE:
             return
         if due or begins:
@@ -226,6 +228,7 @@ class LiveHAL:
         return {
             "state": state,
             "kernel": self.watch.summary,
+            "longest_silence_ms": f"{self.watch.longest_silence_s * 1e3:.0f}",
             "clock": self.time.name,
             "real_time_factor": f"{self._real_time_factor():.3f}",
             "refused": f"{refused.total} ({refused.bad_mac} bad_mac, {refused.replayed} replayed, "

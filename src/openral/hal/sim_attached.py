@@ -78,7 +78,9 @@ class SimAttachedHAL(SimSources):
         self._mailbox.own()
         self._rollout, self._drive = rollout, drive
         self.control_modes = frozenset(executable(self.robot, drive))
-        self._executor = ChunkExecutor(self.robot, self.control_modes, brake_s=drive.brake_s)
+        self._executor = ChunkExecutor(
+            self.robot, self.control_modes, brake_s=drive.brake_s, ramp_s=drive.ramp_s
+        )
         self._executor.seed(positions)
         self._book = EpisodeBook(rollout.scene)
         self._has_clock = rollout.sim_time_ns() is not None
@@ -258,7 +260,8 @@ class SimAttachedHAL(SimSources):
         """Tells the servos to stop without waiting for the next step."""
         now = self._now_ns()
         command = self._tick(now, now)
-        self._drive.apply(command)
+        if not command.path:  # a path begins with the next step
+            self._drive.apply(command)
         self._publish(command.motion)
 
     def _reset(self, seed: int | None) -> None:

@@ -32,6 +32,7 @@ class KernelInputs:
         self._readings = JointReadings(kernel.robot)
         self._evidence = Evidence(self._readings)
         self._complaints: dict[str, str] = {}
+        self._odom_frame = ""
 
     def open(self) -> list[Callable[[], None]]:
         """Begins to listen; returns the calls that end it."""
@@ -82,6 +83,7 @@ class KernelInputs:
         self._readings.tell(self._kernel)
 
     def _on_odom(self, message: Any) -> None:
+        self._odom_frame = message.header.frame_id
         pose, turn = message.pose.pose.position, message.pose.pose.orientation
         yaw = math.atan2(
             2 * (turn.w * turn.z + turn.x * turn.y), 1 - 2 * (turn.y * turn.y + turn.z * turn.z)
@@ -90,20 +92,21 @@ class KernelInputs:
 
     def _take_base(self, pose: tuple[float, float, float], stamp: int) -> None:
         self._kernel.set_base(pose, stamp)
-        self._evidence.base = pose, stamp
+        self._evidence.trail.append((pose, stamp))
 
     def _on_world(self, message: Any) -> None:
         self._use("obstacles", lambda: self._take_world(message))
 
     def _take_world(self, message: Any) -> None:
-        self._evidence.world = tell_world(self._kernel, message), stamp_ns(message)
+        world = tell_world(self._kernel, message, self._odom_frame)
+        self._evidence.world = world, stamp_ns(message)
 
     def _on_voxels(self, payload: bytes) -> None:
         self._use("voxels", lambda: self._take_voxels(payload))
 
     def _take_voxels(self, payload: bytes) -> None:
         message = types.decode(_VOXELS, payload)
-        grid = tell_voxels(self._kernel, message, self._unknown_blocks)
+        grid = tell_voxels(self._kernel, message, self._unknown_blocks, self._odom_frame)
         self._evidence.voxels = grid, stamp_ns(message)
 
     def _use(self, what: str, take: Callable[[], None]) -> None:

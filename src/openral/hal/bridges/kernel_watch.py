@@ -22,7 +22,7 @@ from openral.ros.node import time_message
 from openral.safety import topics
 from openral.safety.safety_status import Mode
 
-CHECK_S = 0.01
+CHECK_S = 0.005
 _ATTENTIVE_S = 0.03
 """Longest part of a gap between checks that counts as silence: who slept may have slept through a
 beat, which is heard right after."""
@@ -51,6 +51,8 @@ class KernelWatch:
         self._patience_s, self._report = patience_s, report
         self.on_stop: Callable[[], None] = lambda: None
         """Called when a stop is in force."""
+        self.longest_silence_s = 0.0
+        """Longest time between two heartbeats."""
         self._place = (0, 0)
         self._mode: Mode | None = None
         self._distrusted = ""
@@ -95,6 +97,8 @@ class KernelWatch:
         self.check()
         could, before = self._armed, self._mode
         restarted = before is not None and place[0] != self._place[0]
+        if not restarted and before is not None:
+            self.longest_silence_s = max(self.longest_silence_s, self._silent_s)
         self._place, self._silent_s, self._mode = place, 0.0, Mode(state.state)
         if self._mode is Mode.ESTOPPED:
             self._distrusted = ""

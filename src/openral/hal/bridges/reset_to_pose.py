@@ -80,13 +80,12 @@ class ResetToPoseBridge:
 
     def _proposal(self, request: Any) -> Any:
         motion = self._hal.read_state().motion
+        goal = self._goal(request, motion.applied)
         if not self._may_move():
             raise PoseRefused("not_armed", "the kernel is not armed: call /openral/reset first")
         if self._ramp is not None or motion.status is HalStatus.EXECUTING:
             raise PoseRefused("busy", "a motion is being executed; wait for its end")
-        return ramp.ramp_chunk(
-            self._hal.robot, motion.applied, self._goal(request, motion.applied), request.duration
-        )
+        return ramp.ramp_chunk(self._hal.robot, motion.applied, goal, request.duration)
 
     def _goal(self, request: Any, now: Any) -> Any:
         robot = self._hal.robot
