@@ -29,10 +29,10 @@ def main() -> int:
     options = parser.parse_args()
     try:
         given = given_parameters(options.parameters, list(vars(HalParameters())))
-        raise_priority()
+        before = raise_priority()
         node = ManifestHALLifecycleNode(RunKey.inherited(), parameters=given)
         if node.settings.hal_mode == "sim":  # which would take all the time that it can get
-            settle_priority()
+            settle_priority(before)
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -10,7 +10,7 @@ from openral.errors import CorruptMessage
 from openral.ros import types
 from openral.ros.clock import NS
 from openral.ros.publisher import Publisher
-from openral.safety.candidate import NO_HEAD, CandidateHead, RateLimit, candidate_head
+from openral.safety.candidate import NO_HEAD, CandidateHead, FairLimit, candidate_head
 from openral.safety.kernel import Gate, Verdict
 from openral.safety.running_chunk import RunningChunk
 from openral.safety.safety_status import Mode
@@ -41,7 +41,7 @@ class Judge:
         self._kernel = node.kernel
         self._settings = node.settings
         self._safe, self._verdicts = safe, verdicts
-        self._limit = RateLimit(self._settings.max_candidates_hz, _BURST)
+        self._limit = FairLimit(self._settings.max_candidates_hz, _BURST)
         self._running: RunningChunk | None = None
         self._running_head = NO_HEAD
         period = self._kernel.robot.safety.recheck_s / _CHECKS_PER_PROOF
@@ -79,10 +79,10 @@ class Judge:
             return f"simulated time has stood still for {silent:.1f} s"
         return ""
 
-    def take(self, payload: bytes) -> None:
-        """Handles one candidate."""
+    def take(self, payload: bytes, source: int = 0) -> None:
+        """Handles one candidate; `source` tells its publisher from others."""
         status = self._node.status
-        if not self._limit.allow(time.monotonic()):
+        if not self._limit.allow(time.monotonic(), source):
             status.dropped += 1
             return
         began = time.perf_counter_ns()

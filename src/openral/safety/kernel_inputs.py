@@ -33,10 +33,13 @@ class KernelInputs:
         self._evidence = Evidence(self._readings)
         self._complaints: dict[str, str] = {}
         self._odom_frame = ""
+        self.settle: Callable[[], None] = lambda: None
+        """Waits until all that was heard has reached the kernel: for graphs in one thread."""
 
     def open(self) -> list[Callable[[], None]]:
         """Begins to listen; returns the calls that end it."""
         voxels = VoxelThread(self._on_voxels)
+        self.settle = voxels.settle
         make = self._node.create_subscription
         joints = "sensor_msgs/msg/JointState"
         made = [

@@ -45,8 +45,10 @@ class KernelWatch:
         record: GateRecord,
         patience_s: float | None,
         report: Callable[[str, str], None],
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         """`patience_s`: longest silence of the kernel; None: it runs in step with this node."""
+        self._steady = steady
         self._hal, self._clock, self._record = hal, clock, record
         self._patience_s, self._report = patience_s, report
         self.on_stop: Callable[[], None] = lambda: None
@@ -76,7 +78,7 @@ class KernelWatch:
             "openral_msgs/msg/SafetyState", topics.SAFETY_STATE, self.heard, topics.LATCHED
         )
         ports.subscribe(kind, topics.ESTOP, self._on_event, topics.COMMAND)
-        self._checked_s = time.monotonic()
+        self._checked_s = self._steady()
         if self._patience_s is not None:
             ports.wall_timer(CHECK_S, self.check)
 
@@ -123,7 +125,7 @@ class KernelWatch:
         """The kernel is armed and relied on."""
         if not self._stopped:
             return
-        now = time.monotonic()
+        now = self._steady()
         if before in _ARMED:
             if now - self._cleared_s > _CLEARED_S:
                 self.fault("hal_stopped", "the robot has stopped by itself")
@@ -136,7 +138,7 @@ class KernelWatch:
 
     def check(self) -> None:
         """Notices silence, of the kernel and of this very thread; call it often."""
-        now = time.monotonic()
+        now = self._steady()
         asleep, self._checked_s = now - self._checked_s, now
         self._silent_s += min(asleep, _ATTENTIVE_S)
         if not self._armed or self._patience_s is None:
@@ -180,7 +182,7 @@ class KernelWatch:
         """
         if not fresh and self._stopped:
             return True
-        now = time.monotonic()
+        now = self._steady()
         if not fresh and now - self._stop_s < _AGAIN_S:
             return False
         self._stop_s = now
@@ -192,7 +194,7 @@ class KernelWatch:
         return True
 
     def _tell(self, reason: str) -> None:
-        now = time.monotonic()
+        now = self._steady()
         if now - self._event_s < _AGAIN_S:
             return
         self._event_s = now
