@@ -151,17 +151,21 @@ class Observer:
 
 
 class Deployment:
-    """`openral deploy sim ... --json` in a domain of its own."""
+    """`openral deploy sim ... --json` in a domain of its own; `run` for real robots."""
 
     def __init__(
-        self, domain: int, *arguments: str, environment: dict[str, str] | None = None
+        self,
+        domain: int,
+        *arguments: str,
+        environment: dict[str, str] | None = None,
+        command: str = "sim",
     ) -> None:
         self.domain = domain
         self.lines: list[str] = []
         self.observer = Observer(domain)
         self.started_s = time.monotonic()
         self.process = subprocess.Popen(
-            [str(OPENRAL), "deploy", "sim", *arguments, "--json"],
+            [str(OPENRAL), "deploy", command, *arguments, "--json"],
             env={**(environment or os.environ), "OPENRAL_DOMAIN": str(domain)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

