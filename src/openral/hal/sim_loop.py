@@ -11,8 +11,8 @@ from openral.errors import TransportError
 from openral.hal.sim_attached import SimAttachedHAL
 from openral.hal.snapshot import Snapshot
 
-# A simulation that fell behind catches up: what a picture took at once, more than that at a multiple
-# of its pace, so that the others' deadlines hold meanwhile; beyond that it is forgiven.
+# A simulation that fell behind catches up: what a picture took at once, more at a multiple of its
+# pace, so that the others' deadlines hold meanwhile; beyond that it is forgiven.
 _AT_ONCE_S = 0.04
 _RUSH = 1.25
 _FORGIVE_S = 0.5
