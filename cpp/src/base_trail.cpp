@@ -6,6 +6,8 @@
 namespace openral {
 namespace {
 
+constexpr std::int64_t kSetBack = 1'000'000'000;  // a stamp that much older: time was set back
+
 double turn_between(double a, double b) { return std::remainder(b - a, 6.283185307179586); }
 
 }  // namespace
@@ -22,7 +24,8 @@ Planar inverse(const Planar& p) noexcept {
 }
 
 void BaseTrail::add(const Planar& pose, std::int64_t stamp) noexcept {
-  if (count_ > 0 && stamp < stamps_[count_ - 1]) count_ = 0;  // time was set back
+  if (count_ > 0 && stamp < stamps_[count_ - 1] - kSetBack) count_ = 0;
+  if (count_ > 0 && stamp < stamps_[count_ - 1]) return;  // overtaken by a newer one
   if (count_ > 0 && stamp == stamps_[count_ - 1]) --count_;
   if (count_ == kLength) {
     std::move(poses_.begin() + 1, poses_.end(), poses_.begin());
@@ -34,12 +37,11 @@ void BaseTrail::add(const Planar& pose, std::int64_t stamp) noexcept {
 }
 
 Place BaseTrail::at(std::int64_t stamp, double speed, double rate) const noexcept {
-  const auto beyond = [&](std::size_t i, std::int64_t gap) -> Place {
-    const double seconds = static_cast<double>(gap) * 1e-9;
-    return {poses_[i], seconds > 0 ? speed * seconds : 0, seconds > 0 ? rate * seconds : 0};
-  };
-  if (stamp >= last_stamp()) return beyond(count_ - 1, stamp - last_stamp());
-  if (stamp < stamps_[0]) return beyond(0, stamps_[0] - stamp);
+  if (stamp >= last_stamp()) return {last(), 0, 0};
+  if (stamp < stamps_[0]) {
+    const double gap = static_cast<double>(stamps_[0] - stamp) * 1e-9;
+    return {poses_[0], speed * gap, rate * gap};
+  }
   const auto* next = std::upper_bound(stamps_.data(), stamps_.data() + count_, stamp);
   const auto i = static_cast<std::size_t>(next - stamps_.data());
   const Planar &a = poses_[i - 1], &b = poses_[i];

@@ -82,6 +82,7 @@ Status Kernel::judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noe
 void Kernel::explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept {
   const Span& span = body_->lowering.path().spans[outcome.span];
   out.row = span.row;
+  out.object[0] = 0;  // what an attempt at another pace met
   out.start = outcome.start;
   out.end = outcome.end;
   out.value = static_cast<double>(outcome.distance);

@@ -13,6 +13,9 @@ namespace {
 // A stamp a little ahead of us is another machine's clock; further ahead, time has been set back.
 constexpr std::int64_t kSkew = 10'000'000;
 
+// How far off odometry may be about a view before it tells nothing: then motion is dropped.
+constexpr double kLostBase = 0.25;  // m
+
 bool fresh(std::int64_t stamp, std::int64_t now, std::int64_t age) {
   return now >= stamp ? now - stamp <= age : stamp - now <= kSkew;
 }
@@ -153,6 +156,7 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
   const double rate = std::isfinite(e.base_rate) ? e.base_rate : 0;
   const Planar here = in.base->last();
   const auto doubt = [&](const Place& place) {
+    out.placed = out.placed && place.shift <= kLostBase;
     const double way = std::hypot(here.x - place.pose.x, here.y - place.pose.y);
     out.error[0] += place.shift + place.turn * way;
     out.error[1] += place.shift + place.turn * way;

@@ -45,6 +45,7 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
                      Verdict& out) noexcept {
   const Envelope& e = model_->envelope;
   const Scene around = scene(in, now);
+  if (!around.placed) return Status::kBaseUnavailable;
   if (!(std::hypot(around.base.x, around.base.y) < kFarthestMap)) return Status::kVoxelUnavailable;
   Query q = query(around);
   bool recovering = gate_.load() == Gate::kRecovering;

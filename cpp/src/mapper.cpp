@@ -83,10 +83,12 @@ void Mapper::recentre(const Vec3& centre) {
   bool moves = false;
   for (std::size_t i = 0; i < 3; ++i) {
     if (!(std::abs(centre[i]) <= 1e6)) throw std::invalid_argument("a map's centre is finite");
-    const auto wanted = static_cast<std::int64_t>(std::floor(centre[i] / options_.resolution)) -
+    const auto wanted = static_cast<std::int64_t>(std::llround(centre[i] / options_.resolution)) -
                         options_.dims[i] / 2;
     shift[i] = wanted - first_[i];
-    if (std::abs(shift[i]) < kBlock) shift[i] = 0;
+    // A little slack, so that a base that sways does not make the window roll to and fro. Height
+    // is kept to the cell: the floor must stay outside.
+    if (i < 2 && std::abs(shift[i]) < kBlock) shift[i] = 0;
     moves = moves || shift[i] != 0;
   }
   if (!moves) return;

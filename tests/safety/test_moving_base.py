@@ -143,3 +143,22 @@ def test_odometry_that_goes_back_in_time_starts_anew() -> None:
     kernel = kernel_at(((5.0, 0.0, 0.0), -3.0), ((0.0, 0.0, 0.0), 0.0))
     kernel.set_world([Box("crate", (1.0, 0.0, 0.4), (0.1, 0.1, 0.1))], NOW)
     assert kernel.validate(chunk(M.BODY_TWIST, [[-0.1, 0.0, 0.0]]), NOW).accepted
+
+
+def test_a_pose_that_was_overtaken_changes_nothing() -> None:
+    kernel = kernel_at(((0.0, 0.0, 0.0), 0.3), ((0.3, 0.0, 0.0), 0.0), ((9.0, 9.0, 0.0), 0.01))
+    kernel.set_world([Box("crate", (1.3, 0.0, 0.4), (0.1, 0.1, 0.1))], NOW - 300_000_000)
+    gap = kernel.clearance(ROBOT.home_position, 2.0)[0]
+    exact = kernel_at(((0.3, 0.0, 0.0), 0.0))
+    exact.set_world([Box("crate", (1.0, 0.0, 0.4), (0.1, 0.1, 0.1))], NOW)
+    assert gap == pytest.approx(exact.clearance(ROBOT.home_position, 2.0)[0], abs=1e-4)
+
+
+def test_a_view_from_before_odometry_began_is_dropped_and_not_a_stop() -> None:
+    """Nobody knows where it belongs, so it is neither clear nor a hit."""
+    kernel = kernel_at(((0.0, 0.0, 0.0), 0.0))
+    kernel.set_world([Box("crate", (1.0, 0.0, 0.4), (0.1, 0.1, 0.1))], NOW - 900_000_000)
+    verdict = kernel.validate(chunk(M.BODY_TWIST, [[0.1, 0.0, 0.0]]), NOW)
+    assert verdict.status == "base_unavailable" and not verdict.latched
+    kernel.set_world([Box("crate", (2.0, 0.0, 0.4), (0.1, 0.1, 0.1))], NOW)
+    assert kernel.validate(chunk(M.BODY_TWIST, [[0.1, 0.0, 0.0]]), NOW).accepted

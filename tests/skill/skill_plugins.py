@@ -46,6 +46,8 @@ class Wave:
         self.rows = int(parameters.get("rows", 4))
         self.after = int(parameters.get("after", 0))
         self.size = float(parameters.get("size", 0.02))
+        self.moment = str(parameters.get("moment", ""))
+        """File that is told when the worst begins, in the system's monotonic time."""
         self.answers = 0
         self.start: Any = None
 
@@ -57,6 +59,8 @@ class Wave:
             self.start = observation.joint_positions.copy()
         self.answers += 1
         if self.answers > self.after:
+            if self.moment:
+                Path(self.moment).write_text(str(time.monotonic()))
             return self.worst(self.wave())
         return self.wave()
 

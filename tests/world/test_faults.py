@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from openral.ros.clock import NS
 from openral.safety import topics
@@ -31,6 +37,7 @@ STATES = {
 }
 LIMIT_S = ROBOT.safety.voxels_max_age_s
 SKEW_S = 0.01
+OPENRAL = str(Path(sys.executable).parent / "openral")
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +130,25 @@ def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, Prete
     assert state.header.frame_id == ROBOT.base_frame
     assert [sensor.name for sensor in state.sensors] == ["front_depth"]
     assert state.safety.state == ARMED
+
+
+def test_the_view_shows_what_the_robot_believes(
+    live: tuple[LiveGraph, PretendRobot], tmp_path: Path
+) -> None:
+    graph, _ = live
+    wait_until(lambda: graph.heard[topics.VOXELS][-1].healthy)
+
+    def view(*words: str) -> str:
+        command = [OPENRAL, "world", "view", "--timeout", "20", *words]
+        environment = {**os.environ, "OPENRAL_DOMAIN": str(graph.graph.domain)}
+        return subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True, timeout=60
+        ).stdout
+
+    data = json.loads(view("--json"))
+    assert data["frame"] == "odom" and data["occupied"] > 500
+    assert data["sensors"][0]["name"] == "front_depth"
+    picture = tmp_path / "world.png"
+    view("--out", str(picture))
+    pixels = np.asarray(Image.open(picture).convert("RGB"))
+    assert pixels.shape[:2] == (774, 960) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50

@@ -29,8 +29,9 @@ class BaseTrail {
   bool empty() const { return count_ == 0; }
   const Planar& last() const { return poses_[count_ - 1]; }
   std::int64_t last_stamp() const { return stamps_[count_ - 1]; }
-  // Where the base was at a time, between its neighbours. Beyond the ends it is the end, off by as
-  // much as the given speeds allow. The trail must not be empty.
+  // Where the base was at a time, between its neighbours. Before the first pose it is the first,
+  // off by as much as the given speeds allow; since the last one it is the last, and how far the
+  // base has gone on is the caller's to add. The trail must not be empty.
   Place at(std::int64_t stamp, double speed, double rate) const noexcept;
 
  private:

@@ -99,6 +99,7 @@ class Kernel {
     const World* world = nullptr;
     const VoxelField* voxels = nullptr;  // may be null
     Vec3 error{};                        // how far off the base may be, in its own frame
+    bool placed = true;                  // odometry tells where the views belong
   };
 
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;

@@ -47,7 +47,8 @@ class Mapper {
   std::size_t cells() const { return value_.size(); }
   std::size_t memory() const;  // bytes held
 
-  // Rolls the window so that `centre` is within a block of its middle; what leaves is forgotten.
+  // Rolls the window so that its middle is within a block of `centre`, in height at it; what leaves
+  // is forgotten.
   void recentre(const Vec3& centre);
   void reset();
 

@@ -39,7 +39,7 @@ class HalParameters:
     """Highest rate of colour cameras; 0: what the manifest says."""
     cloud_stride: int = 2
     """Pixels of a depth camera for one point of its cloud, along either side."""
-    heartbeat_s: float = 0.07
+    heartbeat_s: float = 0.065
     """Real time without the kernel's heartbeat after which the robot holds."""
 
     @classmethod

@@ -17,7 +17,7 @@ from openral.sim.rollout import ServoSteppable, SimRollout, Step
 Vector = NDArray[np.float64]
 
 SERVO_PERIOD_S = 0.004
-STOP_S = 0.07
+STOP_S = 0.06
 """How long a stop takes."""
 
 

@@ -14,7 +14,7 @@ from openral.hal.snapshot import Snapshot
 # A simulation that fell behind catches up, at no more than this multiple of its pace, so that the
 # others' deadlines hold meanwhile; what it is behind by more than this is forgiven.
 _FORGIVE_S = 0.5
-_RUSH = 2.0
+_RUSH = 1.2
 _METER_S = 1.0
 
 
