@@ -158,11 +158,19 @@ def latency(ear: Ear, count: int) -> Any:
     node.create_subscription("sensor_msgs/msg/JointState", "/joint_states", poses.append, STATE)
     out = node.create_publisher("openral_msgs/msg/ActionChunk", topics.CANDIDATE, topics.COMMAND)
     wait(lambda: out.has_subscribers and poses)
+    verdicts: list[Any] = []
+    node.create_subscription("openral_msgs/msg/Verdict", topics.VERDICT, verdicts.append, STATE)
+    states: list[Any] = []
+    kind = "openral_msgs/msg/SafetyState"
+    node.create_subscription(kind, topics.SAFETY_STATE, states.append, topics.LATCHED)
     client = node.create_client("std_srvs/srv/Trigger", topics.RESET)
-    wait(lambda: client.call(client.request_class(), 5.0).success)
-    random, taken = np.random.default_rng(0), []
+    random, taken, stops = np.random.default_rng(0), [], []
     mode = ControlMode.JOINT_POSITION.byte
-    for _ in range(count):
+    armed = False
+    while len(taken) < count and len(stops) < 20:
+        if not armed:
+            wait(lambda: client.call(client.request_class(), 5.0).success)
+            armed = True
         time.sleep(float(random.uniform(0.02, 0.06)))
         trace = secrets.token_bytes(16)
         slot = msg.ActionSlot(control_mode=mode, width=len(robot.driven), data=poses[-1].position)
@@ -183,10 +191,15 @@ def latency(ear: Ear, count: int) -> Any:
             heard.clear()
         if trace in applied:
             taken.append(applied[trace] - sent)
+        else:
+            state, verdict = states[-1], verdicts[-1] if verdicts else None
+            stops.append(f"{state.detail}; {verdict.detail if verdict else 'no verdict'}")
+            armed = False
     times = np.array(taken) * 1e3
     return {
         "candidates": count,
-        "applied": len(taken),
+        "not_applied": len(stops),
+        "because": sorted(set(stops))[:5],
         "p50_ms": round(float(np.percentile(times, 50)), 2),
         "p99_ms": round(float(np.percentile(times, 99)), 2),
     }

@@ -1,9 +1,15 @@
-"""The kernel beside MuJoCo and Pinocchio + Coal: kinematics, self pairs and 20 obstacles."""
+"""The kernel beside MuJoCo and Pinocchio + Coal: kinematics, self pairs and 20 obstacles.
+
+All get the same capsules, pairs, obstacles, margins and configurations, and answer for each
+configuration by itself whether it is clear. Two sets: the rows of smooth motions near home, as
+chunks bring them, and joint values drawn from the whole range. Rounds of the kernel and of MuJoCo
+(from C) take turns; each counts with its best.
+"""
 
 import json
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +18,7 @@ import numpy as np
 
 from openral.manifest.collision import collision_pairs
 from openral.manifest.kinematics import joints_from_root, matrix
-from openral.safety import Box, Sphere
+from openral.safety import Box, Kernel, Sphere
 from openral.safety.bench import configuration_ns, kernel_benchmark
 from openral.safety.bench_robot import bench_robot
 from openral.safety.bench_work import motion, obstacles
@@ -22,37 +28,70 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 from tests.safety.oracle import Oracle  # noqa: E402
 
+TURNS = 5
+_NOW = 1_000_000_000
 
-def _mujoco_ns(robot: Any, things: list[Any], rows: Any) -> float:
-    """mj_kinematics + mj_collision over the same pairs; the calls' own cost is taken off."""
+
+def _mujoco_model(robot: Any, things: list[Any]) -> Any:
+    """The same pairs with the same margins."""
     spec = mujoco.MjSpec.from_string(_mjcf(robot, things))
     for geom in spec.geoms:
         outside = geom.parent.name == "world"
         geom.contype, geom.conaffinity = (1, 0) if outside else (0, 1)
         geom.margin = robot.safety.margin_m if outside else 0.0  # the question the kernel answers
-    for body in spec.bodies:  # what cannot move cannot hit
-        if body.name in ("planar", "") and body.parent is not None:
-            for geom in body.geoms:
-                geom.conaffinity = 0
+    for geom in spec.body("planar").geoms:  # what cannot move cannot hit
+        geom.conaffinity = 0
     for a, b in _pairs(robot):
         spec.add_pair(geomname1=a, geomname2=b, margin=robot.safety.self_margin_m)
-    model = spec.compile()
-    data = mujoco.MjData(model)
-    best, empty = float("inf"), float("inf")
-    for _ in range(5):
-        begin = time.perf_counter_ns()
-        for q in rows:
-            data.qpos[:] = q
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_collision(model, data)
-        best = min(best, (time.perf_counter_ns() - begin) / len(rows))
-        begin = time.perf_counter_ns()
-        for q in rows:
-            data.qpos[:] = q
-            mujoco.mj_isSparse(model)
-            mujoco.mj_isSparse(model)
-        empty = min(empty, (time.perf_counter_ns() - begin) / len(rows))
-    return best - empty
+    return spec.compile()
+
+
+def _build_mujoco_check() -> Path:
+    package = Path(mujoco.__file__).parent
+    library = next(package.glob("libmujoco.so*"))
+    program = ROOT / "build" / "mujoco_check"
+    program.parent.mkdir(exist_ok=True)
+    source = ROOT / "benchmarks" / "kernel_rivals" / "mujoco_check.c"
+    subprocess.run(
+        ["cc", "-O3", "-o", program, source, "-I", package / "include", library,
+         f"-Wl,-rpath,{package}"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return program
+
+
+def _beside_mujoco(robot: Any, things: list[Any], rows: Any) -> dict[str, Any]:
+    """One set of configurations: times, and whether the answers agree."""
+    kernel = Kernel(robot)
+    kernel.set_world(things, _NOW)
+    scalar = Kernel(robot, scalar_only=True)
+    scalar.set_world(things, _NOW)
+    model = _mujoco_model(robot, things)
+    program = _build_mujoco_check()
+    ours = plain = theirs = float("inf")
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        mujoco.mj_saveModel(model, f"{folder}/model.mjb")
+        rows.tofile(f"{folder}/rows")
+        command = [program, f"{folder}/model.mjb", f"{folder}/rows", str(len(rows)), "10"]
+        for _ in range(TURNS):
+            ours = min(ours, configuration_ns(kernel, rows))
+            plain = min(plain, configuration_ns(scalar, rows))
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            found = json.loads(done.stdout)
+            theirs = min(theirs, found["ns"])
+    clear = kernel.clear(rows)
+    free = np.array([c == "0" for c in found["touches"]])
+    return {
+        "configurations": len(rows),
+        "clear": round(float(clear.mean()), 4),
+        "clear_says_mujoco": round(float(free.mean()), 4),
+        "clear_though_mujoco_finds_contact": int((clear & ~free).sum()),
+        "ns": {"openral": round(ours, 1), "openral_scalar": round(plain, 1),
+               "mujoco": round(theirs, 1)},
+        "times_faster_than_mujoco": round(theirs / ours, 1),
+        "mujoco": found["version"],
+    }  # fmt: skip
 
 
 def _mjcf(robot: Any, things: list[Any]) -> str:
@@ -140,16 +179,19 @@ def peers_benchmark(seed: int = 1) -> dict[str, Any]:
     robot = bench_robot()
     things = obstacles(rng, 0.2)
     rows = np.concatenate([motion(rng, 50).rows for _ in range(40)])
-    ours = configuration_ns(things, seed)
-    theirs = _mujoco_ns(robot, things, rows)
+    limits = np.array([joint.limits.position for joint in robot.driven])
+    anywhere = rng.uniform(limits[:, 0], limits[:, 1], (2000, len(limits)))
+    near_home = _beside_mujoco(robot, things, rows)
     out = {
         "benchmark": "kernel_peers",
-        "ns_per_configuration": {"openral": round(ours, 1), "mujoco": round(theirs, 1)},
-        "times_faster_than": {"mujoco": round(theirs / ours, 1)},
+        "vectorised": Kernel(robot).vectorised,
+        "times_faster_than": {"mujoco": near_home["times_faster_than_mujoco"]},
+        "motions_near_home": near_home,
+        "whole_range": _beside_mujoco(robot, things, anywhere),
     }
     other = _pinocchio(_scene(robot, things, rows))
     if "ns" in other:
-        out["ns_per_configuration"]["pinocchio_coal"] = round(other["ns"], 1)
+        ours = near_home["ns"]["openral"]
         out["times_faster_than"]["pinocchio_coal"] = round(other["ns"] / ours, 1)
     out["pinocchio_coal"] = other
     out["table"] = kernel_benchmark(seed=seed)

@@ -20,6 +20,8 @@ namespace {
 
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Occupancy = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Answers = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Buffer = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = std::array<double, 16>;  // 4×4, row by row
 
@@ -165,6 +167,14 @@ void bind_verdict(nb::module_& module) {
 }
 
 void bind_primitive(nb::module_& module) {
+  nb::class_<Held>(module, "Held", "An object that moves with a link: a capsule in its frame")
+      .def(
+          "__init__",
+          [](Held* self, std::string id, int link, const Vec3& p0, const Vec3& p1, double radius,
+             std::vector<int> touches) {
+            new (self) Held{std::move(id), link, p0, p1, radius, std::move(touches)};
+          },
+          "id"_a, "link"_a, "p0"_a, "p1"_a, "radius"_a, "touches"_a);
   nb::class_<Primitive>(module, "Primitive", "An obstacle in the base's frame")
       .def_static(
           "capsule",
@@ -206,21 +216,20 @@ void bind_kernel(nb::module_& module) {
           "q"_a.noconvert(), "qd"_a.noconvert(), "stamp"_a)
       .def(
           "set_world",
-          [](Kernel& k, const std::vector<Primitive>& primitives, std::int64_t stamp) {
-            k.set_world(primitives, stamp);
-          },
-          "primitives"_a, "stamp"_a)
+          [](Kernel& k, const std::vector<Primitive>& primitives, const std::vector<Held>& held,
+             bool fixed, std::int64_t stamp) { k.set_world(primitives, stamp, held, fixed); },
+          "primitives"_a, "held"_a, "fixed"_a, "stamp"_a)
       .def(
           "set_voxels",
-          [](Kernel& k, const Occupancy& cells, const Vec3& origin, double resolution,
+          [](Kernel& k, const Occupancy& cells, const Vec3& origin, double resolution, bool fixed,
              std::int64_t stamp) {
             const std::array<int, 3> shape{static_cast<int>(cells.shape(0)),
                                            static_cast<int>(cells.shape(1)),
                                            static_cast<int>(cells.shape(2))};
             const nb::gil_scoped_release release;
-            k.set_voxels(cells.data(), shape, origin, resolution, stamp);
+            k.set_voxels(cells.data(), shape, origin, resolution, stamp, fixed);
           },
-          "cells"_a.noconvert(), "origin"_a, "resolution"_a, "stamp"_a)
+          "cells"_a.noconvert(), "origin"_a, "resolution"_a, "fixed"_a, "stamp"_a)
       .def("set_base", &Kernel::set_base, "x"_a, "y"_a, "yaw"_a, "stamp"_a)
       .def(
           "validate_bytes",
@@ -245,6 +254,14 @@ void bind_kernel(nb::module_& module) {
             return k.clearance({q.data(), q.shape(0)}, reach);
           },
           "q"_a.noconvert(), "reach"_a)
+      .def(
+          "clear",
+          [](Kernel& k, const Rows& q, const Answers& out) {
+            if (q.shape(0) != out.shape(0))
+              throw std::invalid_argument("as many answers as configurations");
+            k.clear({q.data(), q.size()}, {out.data(), out.shape(0)});
+          },
+          "q"_a.noconvert(), "out"_a.noconvert())
       .def("rewritten", [](const Kernel& k) {
         const std::span<const std::byte> bytes = k.rewritten();
         return nb::bytes(bytes.data(), bytes.size());

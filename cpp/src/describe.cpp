@@ -27,14 +27,20 @@ std::string place(const Verdict& v) {
   return text;
 }
 
+// What would have moved: a link, or what it holds.
+std::string mover(const Verdict& v, const RobotModel& m) {
+  const std::string carrier = "link '" + link(m, v.link) + "'";
+  const bool held = v.object[0] != 0 && v.status != Status::kWorldCollision;
+  return held ? "object '" + std::string(v.object) + "' on " + carrier : carrier;
+}
+
 std::string hit(const Verdict& v, const RobotModel& m, const std::string& what) {
   const std::string gap = v.value < 0 ? "overlaps " + what + " by " + millimetres(-v.value)
                                       : "comes within " + millimetres(v.value) + " of " + what;
   if (v.value > v.limit)  // apart there, but not by as much as this motion leaves open
-    return "link '" + link(m, v.link) + "' cannot be shown to keep " + millimetres(v.limit) +
-           " from " + what + ", " + millimetres(v.value) + " away " + place(v);
-  return "link '" + link(m, v.link) + "' " + gap + " (margin " + millimetres(v.limit) + ") " +
-         place(v);
+    return mover(v, m) + " cannot be shown to keep " + millimetres(v.limit) + " from " + what +
+           ", " + millimetres(v.value) + " away " + place(v);
+  return mover(v, m) + " " + gap + " (margin " + millimetres(v.limit) + ") " + place(v);
 }
 
 std::string limit(const Verdict& v, const RobotModel& m, const char* what, const char* unit) {

@@ -8,10 +8,12 @@
 namespace openral {
 Kernel::Kernel(RobotModel model, KernelOptions options)
     : model_(std::make_shared<const RobotModel>(std::move(model))),
-      skeleton_(std::make_unique<const Skeleton>(*model_)),
+      own_(std::make_shared<Body>(*model_, std::vector<Held>{})),
+      body_(own_.get()),
       options_(options),
       prove_(select_prover(options.scalar_only)),
-      lowering_(*model_, *skeleton_) {
+      latest_body_(own_) {
+  placed_.reserve();
   for (const Coordinate& c : model_->coordinates)
     if (!(c.tracking >= 0 && c.tracking <= 0.1) || !(c.velocity > 0) || !(c.lower < c.upper))
       throw std::invalid_argument(
@@ -23,23 +25,6 @@ Kernel::Kernel(RobotModel model, KernelOptions options)
     throw std::invalid_argument("the least share of speed must be above 0 and at most 1");
   if (!(e.self_margin >= 0 && e.world_margin >= 0 && e.recheck > 0 && e.stop_time >= 0))
     throw std::invalid_argument("the safety envelope has a negative or undefined number");
-  capsule_margin_.resize(skeleton_->capsules.size() + 1);
-  capsule_start_ = capsule_end_ = only_capsules_ = rest_capsules_ = capsule_margin_;
-  pair_margin_.resize(skeleton_->pairs.size() + 1);
-  pair_start_ = pair_end_ = only_pairs_ = rest_pairs_ = pair_margin_;
-  for (const SkeletonCapsule& c : skeleton_->capsules)
-    capsule_tracking_.push_back(tracking(c.motion));
-  for (const SkeletonPair& p : skeleton_->pairs) pair_tracking_.push_back(tracking(p.motion));
-}
-
-float Kernel::tracking(const LeverList& list) const noexcept {
-  double sum = 0;
-  for (int k = list.first; k < list.last; ++k) {
-    const Lever& l = skeleton_->levers[static_cast<std::size_t>(k)];
-    const auto j = static_cast<std::size_t>(l.coordinate);
-    if (j < skeleton_->dof) sum += static_cast<double>(l.length) * model_->coordinates[j].tracking;
-  }
-  return static_cast<float>(sum);
 }
 
 bool Kernel::recover() noexcept {
@@ -84,31 +69,41 @@ Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noe
 }
 
 Status Kernel::judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept {
-  if (!lowering_.resolve(chunk, out)) return out.status;
-  if (!lowering_.check_allowed(chunk, out)) return out.status;
+  const Inputs in = read();
+  if (!body_->lowering.resolve(chunk, out)) return out.status;
+  if (!body_->lowering.check_allowed(chunk, out)) return out.status;
   out.valid_ns = static_cast<std::int64_t>(static_cast<double>(chunk.rows) * chunk.dt * 1e9);
-  if (!lowering_.moves()) return Status::kAccepted;
-  const Inputs in{&state_.read(), &world_.read(), &voxels_.read(), &base_.read()};
+  if (!body_->lowering.moves()) return Status::kAccepted;
   const Status ready = available(in, now);
   if (ready != Status::kAccepted) return ready;
   return prove(chunk, in, now, out);
 }
 
 void Kernel::explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept {
-  const Span& span = lowering_.path().spans[outcome.span];
+  const Span& span = body_->lowering.path().spans[outcome.span];
   out.row = span.row;
+  out.object[0] = 0;  // what an attempt at another pace met
   out.start = outcome.start;
   out.end = outcome.end;
   out.value = static_cast<double>(outcome.distance);
   out.limit = static_cast<double>(outcome.limit);
   const auto link = [&](int capsule) {
-    return static_cast<std::int16_t>(skeleton_->capsules[static_cast<std::size_t>(capsule)].link);
+    return static_cast<std::int16_t>(
+        body_->skeleton.capsules[static_cast<std::size_t>(capsule)].link);
+  };
+  const auto name_held = [&](int capsule) {
+    const std::size_t own = body_->own_capsules;
+    if (static_cast<std::size_t>(capsule) < own) return;
+    const std::string& id = body_->held[static_cast<std::size_t>(capsule) - own].id;
+    std::strncpy(out.object, id.c_str(), sizeof out.object - 1);
   };
   switch (outcome.finding) {
     case Finding::kSelf:
       out.status = Status::kSelfCollision;
       out.link = link(outcome.capsule);
       out.other_link = link(outcome.other);
+      name_held(outcome.capsule);
+      name_held(outcome.other);
       break;
     case Finding::kWorld: {
       out.status = Status::kWorldCollision;
@@ -121,6 +116,7 @@ void Kernel::explain(const Outcome& outcome, const Inputs& in, Verdict& out) con
       out.status = Status::kVoxelCollision;
       out.link = link(outcome.capsule);
       std::copy_n(outcome.cell, 3, out.cell);
+      name_held(outcome.capsule);
       break;
     case Finding::kWorkspace:
       out.status = Status::kWorkspace;
@@ -138,18 +134,22 @@ void Kernel::explain(const Outcome& outcome, const Inputs& in, Verdict& out) con
 }
 
 std::array<float, 2> Kernel::clearance(std::span<const double> q, float reach) {
-  if (q.size() != skeleton_->dof) throw std::invalid_argument("wrong number of joint positions");
+  const Inputs in = read();
+  if (q.size() != body_->skeleton.dof)
+    throw std::invalid_argument("wrong number of joint positions");
+  const Scene around = scene(in, in.base->empty() ? 0 : in.base->last_stamp());
   std::array<double, kMaxCoordinates> at{};
   std::copy(q.begin(), q.end(), at.begin());
-  const Obstacles& world = world_.read();
-  const Voxels& voxels = voxels_.read();
-  clearances(*skeleton_, world.world, voxels.valid ? &voxels.field : nullptr, at.data(), reach,
-             capsule_start_.data(), pair_start_.data());
+  at[body_->skeleton.dof] = around.base.x;
+  at[body_->skeleton.dof + 1] = around.base.y;
+  at[body_->skeleton.dof + 2] = around.base.yaw;
+  clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach,
+             body_->capsule_start.data(), body_->pair_start.data());
   std::array<float, 2> least{reach, reach};
-  for (std::size_t c = 0; c < skeleton_->capsules.size(); ++c)
-    least[0] = std::min(least[0], capsule_start_[c]);
-  for (std::size_t p = 0; p < skeleton_->pairs.size(); ++p)
-    least[1] = std::min(least[1], pair_start_[p]);
+  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
+    least[0] = std::min(least[0], body_->capsule_start[c]);
+  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p)
+    least[1] = std::min(least[1], body_->pair_start[p]);
   return least;
 }
 

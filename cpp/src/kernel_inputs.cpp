@@ -13,6 +13,9 @@ namespace {
 // A stamp a little ahead of us is another machine's clock; further ahead, time has been set back.
 constexpr std::int64_t kSkew = 10'000'000;
 
+// How far off odometry may be about a view before it tells nothing: then motion is dropped.
+constexpr double kLostBase = 0.25;  // m
+
 bool fresh(std::int64_t stamp, std::int64_t now, std::int64_t age) {
   return now >= stamp ? now - stamp <= age : stamp - now <= kSkew;
 }
@@ -37,17 +40,24 @@ void Kernel::set_state(std::span<const double> q, std::span<const double> qd, st
 }
 
 // What cannot be used is published as unusable before the error is raised: yesterday's obstacles
-// must not stand in for today's.
-void Kernel::set_world(const std::vector<Primitive>& primitives, std::int64_t stamp) {
-  const bool overflow = primitives.size() > World::kMaxPrimitives;
+// must not stand in for today's. Obstacles and the body that holds some of them change at once.
+void Kernel::set_world(const std::vector<Primitive>& primitives, std::int64_t stamp,
+                       const std::vector<Held>& held, bool fixed) {
   std::exception_ptr error;
   world_.write([&](Obstacles& o) {
     o.stamp = stamp;
     o.seen = true;
     o.valid = false;
-    o.overflow = overflow;
+    o.fixed = fixed;
+    o.version = ++versions_;
+    o.body = latest_body_;
     try {
-      if (!overflow) o.world.assign(primitives);
+      o.overflow = primitives.size() > World::kMaxPrimitives || !Body::fits(*model_, held);
+      if (!o.overflow) {
+        if (held != latest_body_->held) latest_body_ = std::make_shared<Body>(*model_, held);
+        o.body = latest_body_;
+        o.world.assign(primitives);
+      }
       o.valid = true;
     } catch (...) {
       error = std::current_exception();
@@ -57,7 +67,8 @@ void Kernel::set_world(const std::vector<Primitive>& primitives, std::int64_t st
 }
 
 void Kernel::set_voxels(const std::uint8_t* occupied, std::array<int, 3> shape,
-                        std::array<double, 3> origin, double resolution, std::int64_t stamp) {
+                        std::array<double, 3> origin, double resolution, std::int64_t stamp,
+                        bool fixed) {
   double size = 1;
   bool usable = resolution >= 1e-3 && resolution <= 10;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -65,12 +76,20 @@ void Kernel::set_voxels(const std::uint8_t* occupied, std::array<int, 3> shape,
     size *= shape[i];
   }
   const bool overflow = size > static_cast<double>(VoxelField::kMaxCells);
+  // On a robot that drives, the field has its own middle for an origin: floats stay small there.
+  Planar anchor;
+  if (model_->mobile && usable)
+    anchor = {origin[0] + shape[0] * resolution / 2, origin[1] + shape[1] * resolution / 2, 0};
   voxels_.write([&](Voxels& v) {
     v.stamp = stamp;
     v.seen = true;
     v.valid = usable;
     v.overflow = usable && overflow;
-    if (usable && !overflow) v.field.rebuild(occupied, shape, origin, resolution);
+    v.fixed = fixed;
+    v.anchor = anchor;
+    if (usable && !overflow)
+      v.field.rebuild(occupied, shape, {origin[0] - anchor.x, origin[1] - anchor.y, origin[2]},
+                      resolution);
   });
   if (!usable)
     throw std::invalid_argument(
@@ -78,14 +97,10 @@ void Kernel::set_voxels(const std::uint8_t* occupied, std::array<int, 3> shape,
 }
 
 void Kernel::set_base(double x, double y, double yaw, std::int64_t stamp) {
-  if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(yaw))
+  if (!(std::abs(x) <= 1e6) || !(std::abs(y) <= 1e6) || !std::isfinite(yaw))
     throw std::invalid_argument("the base's pose must be finite");
   const std::lock_guard turn(trail_turn_);
-  if (trail_.count == BaseTrail::kLength)
-    std::move(trail_.poses.begin() + 1, trail_.poses.end(), trail_.poses.begin());
-  else
-    ++trail_.count;
-  trail_.poses[trail_.count - 1] = {stamp, x, y, yaw};
+  trail_.add({x, y, yaw}, stamp);
   base_.write([&](BaseTrail& b) { b = trail_; });
 }
 
@@ -115,47 +130,75 @@ Status Kernel::available(const Inputs& in, std::int64_t now) const noexcept {
     return Status::kVoxelUnavailable;
   const bool seen = in.world->valid || in.voxels->valid;
   if (model_->mobile && seen &&
-      (in.base->count == 0 || !fresh(in.base->poses[in.base->count - 1].stamp, now, e.base_age)))
+      (in.base->empty() || !fresh(in.base->last_stamp(), now, e.base_age)))
     return Status::kBaseUnavailable;
   return Status::kAccepted;
 }
 
-// How far the base may be from where it was when the older of the two views of the world was taken,
-// in its own frame: what its odometry says, and how far it has gone on since it was last measured.
-Vec3 Kernel::base_error(const Inputs& in, std::int64_t now) const noexcept {
-  Vec3 error{};
-  if (!model_->mobile || in.base->count == 0) return error;
-  error = since_seen(in);
-  const auto stamp = in.base->poses[in.base->count - 1].stamp;
-  const double age = static_cast<double>(std::max<std::int64_t>(0, now - stamp)) * 1e-9;
-  const Vec3 twist = base_twist(*model_, in.state->measured);
-  for (std::size_t i = 0; i < 3; ++i) error[i] += std::abs(twist[i]) * age;
-  return error;
+// The newest of everything; the body is the one that goes with the obstacles.
+Kernel::Inputs Kernel::read() noexcept {
+  const Inputs in{&state_.read(), &world_.read(), &voxels_.read(), &base_.read()};
+  body_ = in.world->body ? in.world->body.get() : own_.get();
+  return in;
 }
 
-Vec3 Kernel::since_seen(const Inputs& in) const noexcept {
-  Vec3 error{};
-  const BasePose& last = in.base->poses[in.base->count - 1];
-  std::int64_t since = last.stamp;
-  if (in.world->valid) since = std::min(since, in.world->stamp);
-  if (in.voxels->valid) since = std::min(since, in.voxels->stamp);
-  const double c = std::cos(last.yaw), s = std::sin(last.yaw);
-  for (std::size_t i = in.base->count; i-- > 0;) {
-    const BasePose& p = in.base->poses[i];
-    const double x = p.x - last.x, y = p.y - last.y;
-    error[0] = std::max(error[0], std::abs(c * x + s * y));
-    error[1] = std::max(error[1], std::abs(-s * x + c * y));
-    error[2] = std::max(error[2], std::abs(std::remainder(p.yaw - last.yaw, 6.283185307179586)));
-    if (p.stamp <= since) return error;
+// Odometry says where the base was when each view was taken, so the views are put together in the
+// frame of the voxels, whose cells need not be cut anew that way, and the robot is placed there.
+// What odometry leaves open is the base's error.
+Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
+  Scene out;
+  out.world = &in.world->world;
+  const bool mapped = in.voxels->valid && !in.voxels->overflow;
+  if (mapped) out.voxels = &in.voxels->field;
+  if (!model_->mobile || in.base->empty()) return out;
+  const Envelope& e = model_->envelope;
+  const double speed = std::isfinite(e.base_speed) ? e.base_speed : 0;
+  const double rate = std::isfinite(e.base_rate) ? e.base_rate : 0;
+  const Planar here = in.base->last();
+  const auto doubt = [&](const Place& place) {
+    out.placed = out.placed && place.shift <= kLostBase;
+    const double way = std::hypot(here.x - place.pose.x, here.y - place.pose.y);
+    out.error[0] += place.shift + place.turn * way;
+    out.error[1] += place.shift + place.turn * way;
+    out.error[2] += place.turn;
+  };
+  Planar frame = here;  // of the scene, by odometry
+  if (mapped && in.voxels->fixed) {
+    frame = in.voxels->anchor;
+  } else if (mapped) {
+    const Place seen = in.base->at(in.voxels->stamp, speed, rate);
+    doubt(seen);
+    frame = seen.pose * in.voxels->anchor;
+  } else if (in.world->valid && in.world->fixed) {
+    frame = {here.x, here.y, 0};
+  } else if (in.world->valid) {
+    const Place seen = in.base->at(in.world->stamp, speed, rate);
+    doubt(seen);
+    frame = seen.pose;
   }
-  // The trail starts after the view was taken: what came before is bounded by the speed caps.
-  const double gap = static_cast<double>(in.base->poses[0].stamp - since) * 1e-9;
-  if (gap > 0 && std::isfinite(model_->envelope.base_speed)) {
-    error[0] += model_->envelope.base_speed * gap;
-    error[1] += model_->envelope.base_speed * gap;
-    error[2] += model_->envelope.base_rate * gap;
+  out.base = inverse(frame) * here;
+  if (in.world->valid && in.world->fixed) {
+    out.world = placed(*in.world, inverse(frame));
+  } else if (in.world->valid && mapped) {
+    const Place seen = in.base->at(in.world->stamp, speed, rate);
+    doubt(seen);
+    out.world = placed(*in.world, inverse(frame) * seen.pose);
   }
-  return error;
+  const double age =
+      static_cast<double>(std::max<std::int64_t>(0, now - in.base->last_stamp())) * 1e-9;
+  const Vec3 twist = base_twist(*model_, in.state->measured);
+  for (std::size_t i = 0; i < 3; ++i) out.error[i] += std::abs(twist[i]) * age;
+  return out;
+}
+
+const World* Kernel::placed(const Obstacles& obstacles, const Planar& frame) noexcept {
+  if (obstacles.world.obstacles.empty()) return &obstacles.world;
+  if (placed_version_ != obstacles.version || !(placed_at_ == frame)) {
+    placed_.place(obstacles.world, frame);
+    placed_version_ = obstacles.version;
+    placed_at_ = frame;
+  }
+  return &placed_;
 }
 
 }  // namespace openral

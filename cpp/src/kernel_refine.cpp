@@ -25,18 +25,18 @@ Outcome Kernel::look(const Query& q, int first, int count) noexcept {
 }
 
 // Whether the spans from `first` on are clear; else `found` is what stands against it.
-bool Kernel::clear(const Query& q, int first, int count, Outcome& found) noexcept {
+bool Kernel::settle(const Query& q, int first, int count, Outcome& found) noexcept {
   while (count > 0) {
     found = look(q, first, count);
     if (found.proof == Proof::kProven) return true;
     const int span = found.span, before = work_left_;
     work_kept_ = std::max(0, work_left_ - closer_left_);
-    const bool settled = clear_by_culprits(q, found);
+    const bool settled = settle_culprits(q, found);
     closer_left_ -= before - work_left_;
     work_kept_ = 0;
     if (!settled) return false;
     // What lies before the span that was looked at may not have been decided yet.
-    if (!clear(q, first, span - first, found)) return false;
+    if (!settle(q, first, span - first, found)) return false;
     count -= span + 1 - first;
     first = span + 1;
   }
@@ -44,90 +44,90 @@ bool Kernel::clear(const Query& q, int first, int count, Outcome& found) noexcep
 }
 
 // Settles the culprits of one span one after the other; `found` is the one at hand.
-bool Kernel::clear_by_culprits(const Query& q, Outcome& found) noexcept {
+bool Kernel::settle_culprits(const Query& q, Outcome& found) noexcept {
   Query rest = q;
-  std::copy_n(q.capsule_margin, skeleton_->capsules.size(), rest_capsules_.data());
-  std::copy_n(q.pair_margin, skeleton_->pairs.size(), rest_pairs_.data());
-  rest.capsule_margin = rest_capsules_.data();
-  rest.pair_margin = rest_pairs_.data();
+  std::copy_n(q.capsule_margin, body_->skeleton.capsules.size(), body_->rest_capsules.data());
+  std::copy_n(q.pair_margin, body_->skeleton.pairs.size(), body_->rest_pairs.data());
+  rest.capsule_margin = body_->rest_capsules.data();
+  rest.pair_margin = body_->rest_pairs.data();
   const Outcome& here = found;
   while (here.proof != Proof::kProven) {
     if (here.proof == Proof::kBudget || work_left_ <= work_kept_) return false;
     Query only = q;
-    std::fill(only_capsules_.begin(), only_capsules_.end(), kLeftOut);
-    std::fill(only_pairs_.begin(), only_pairs_.end(), kLeftOut);
-    only.capsule_margin = only_capsules_.data();
-    only.pair_margin = only_pairs_.data();
+    std::fill(body_->only_capsules.begin(), body_->only_capsules.end(), kLeftOut);
+    std::fill(body_->only_pairs.begin(), body_->only_pairs.end(), kLeftOut);
+    only.capsule_margin = body_->only_capsules.data();
+    only.pair_margin = body_->only_pairs.data();
     only.workspace = false;
     only.tool_speed = only.tool_rate = 0;
     const auto capsule = static_cast<std::size_t>(here.capsule);
     if (here.finding == Finding::kWorld || here.finding == Finding::kVoxel) {
-      only_capsules_[capsule] = q.capsule_margin[capsule];
-      rest_capsules_[capsule] = kLeftOut;
+      body_->only_capsules[capsule] = q.capsule_margin[capsule];
+      body_->rest_capsules[capsule] = kLeftOut;
     } else if (here.finding == Finding::kSelf) {
       const std::size_t pair = pair_of(here);
-      only_pairs_[pair] = q.pair_margin[pair];
-      rest_pairs_[pair] = kLeftOut;
+      body_->only_pairs[pair] = q.pair_margin[pair];
+      body_->rest_pairs[pair] = kLeftOut;
     } else if (here.finding == Finding::kWorkspace) {
       only.workspace = true;
       rest.workspace = false;
     } else {
       return false;
     }
-    if (!clear_in_parts(only, here, 0)) return false;
+    if (!settle_in_parts(only, here, 0)) return false;
     found = look(rest, here.span, 1);
   }
   return true;
 }
 
 // Whether a culprit is clear in all parts of a span's box.
-bool Kernel::clear_in_parts(const Query& only, const Outcome& found, int depth) noexcept {
+bool Kernel::settle_in_parts(const Query& only, const Outcome& found, int depth) noexcept {
   if (depth == Lowering::kDepth || found.proof == Proof::kBudget || work_left_ <= work_kept_)
     return false;
   int coordinates[3];
   const int n = widest(found, coordinates);
   if (n == 0) return false;
   // A middle that is too close without any width is no matter of width.
-  lowering_.put_middle(found.span, found.start, found.end, depth);
-  if (look(only, lowering_.parts(depth), 1).proof != Proof::kProven) return false;
-  lowering_.put_parts(found.span, coordinates, n, depth);
-  const int first = lowering_.parts(depth), count = 1 << n;
+  body_->lowering.put_middle(found.span, found.start, found.end, depth);
+  if (look(only, body_->lowering.parts(depth), 1).proof != Proof::kProven) return false;
+  body_->lowering.put_parts(found.span, coordinates, n, depth);
+  const int first = body_->lowering.parts(depth), count = 1 << n;
   const Outcome all = look(only, first, count);
   if (all.proof == Proof::kProven) return true;
   // One after the other, so that each is decided; the one that failed first.
-  if (!clear_in_parts(only, all, depth + 1)) return false;
+  if (!settle_in_parts(only, all, depth + 1)) return false;
   for (int part = first; part < first + count; ++part) {
     if (part == all.span) continue;
     const Outcome here = look(only, part, 1);
-    if (here.proof != Proof::kProven && !clear_in_parts(only, here, depth + 1)) return false;
+    if (here.proof != Proof::kProven && !settle_in_parts(only, here, depth + 1)) return false;
   }
   return true;
 }
 
 std::size_t Kernel::pair_of(const Outcome& found) const noexcept {
   std::size_t i = 0;
-  while (i + 1 < skeleton_->pairs.size() &&
-         (skeleton_->pairs[i].a != found.capsule || skeleton_->pairs[i].b != found.other))
+  while (i + 1 < body_->skeleton.pairs.size() &&
+         (body_->skeleton.pairs[i].a != found.capsule || body_->skeleton.pairs[i].b != found.other))
     ++i;
   return i;
 }
 
 // The coordinates, three at most, whose widths move the culprit most.
 int Kernel::widest(const Outcome& found, int* coordinates) const noexcept {
-  const Path path = lowering_.path();
+  const Path path = body_->lowering.path();
   const auto row = static_cast<std::size_t>(path.spans[found.span].width);
-  const double* wide = path.widths + row * skeleton_->coordinates;
+  const double* wide = path.widths + row * body_->skeleton.coordinates;
   const auto culprit = static_cast<std::size_t>(found.capsule);
-  const LeverList& list = found.finding == Finding::kSelf ? skeleton_->pairs[pair_of(found)].motion
-                          : found.finding == Finding::kWorkspace
-                              ? skeleton_->tools[culprit].in_base
-                              : skeleton_->capsules[culprit].motion;
+  const LeverList& list =
+      found.finding == Finding::kSelf        ? body_->skeleton.pairs[pair_of(found)].motion
+      : found.finding == Finding::kWorkspace ? body_->skeleton.tools[culprit].in_base
+                                             : body_->skeleton.capsules[culprit].motion;
   double most[3] = {1e-4, 1e-4, 1e-4};  // m: less than that is not worth a cut
   int n = 0;
   for (int k = list.first; k < list.last; ++k) {
-    const Lever& l = skeleton_->levers[static_cast<std::size_t>(k)];
+    const Lever& l = body_->skeleton.levers[static_cast<std::size_t>(k)];
     // The error of where the base was has no direction along which it could be cut.
-    if (!path.base_seen && static_cast<std::size_t>(l.coordinate) >= skeleton_->dof) continue;
+    if (!path.base_seen && static_cast<std::size_t>(l.coordinate) >= body_->skeleton.dof) continue;
     const double moved = static_cast<double>(l.length) * wide[l.coordinate];
     int at = n < 3 ? n : 2;
     if (!(moved > most[at])) continue;

@@ -8,6 +8,7 @@ namespace openral {
 namespace {
 
 constexpr double kTolerance = 1e-6;
+constexpr double kLongestDrive = 10;  // m in one chunk; the skeleton's rounding counts on it
 
 bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
   out.status = status;
@@ -23,6 +24,7 @@ Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
   const std::size_t looks = kParts * (kDepth + 1);
   points_.resize((3 * kMaxRows + 8 + 2 * looks) * skeleton.coordinates);
   widths_.resize(points_.size());
+  seen_.resize(points_.size());
   open_.resize((kMaxRows + 1) * skeleton.coordinates);
   spans_.resize(2 * kMaxRows + 8 + looks);
 }
@@ -45,7 +47,8 @@ bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed
   return true;
 }
 
-void Lowering::finish(const ChunkView& chunk, double pace, const Vec3& base_error) noexcept {
+void Lowering::finish(const ChunkView& chunk, double pace, const Planar& base,
+                      const Vec3& base_error) noexcept {
   pace_ = pace;
   span_count_ = static_cast<int>(horizon_) + 1;
   point_count_ = static_cast<int>(chunk.rows) + 2;
@@ -53,6 +56,7 @@ void Lowering::finish(const ChunkView& chunk, double pace, const Vec3& base_erro
   if (base_owned_) brake_base();
   stops(chunk);
   widen(base_error);
+  place(base);
 }
 
 // Points 0 to `rows` are the way, the one after them is the measured state, which has a span of
@@ -122,7 +126,7 @@ bool Lowering::lower_slot(const ChunkView& chunk, std::size_t s, Verdict& out) n
 void Lowering::span(int from, int to, int row, float rate) noexcept {
   const int index = span_count_++;
   std::fill_n(width(static_cast<std::size_t>(index)), skeleton_.coordinates, 0.0);
-  spans_[static_cast<std::size_t>(index)] = {from, to, index, row, 0, 0, rate};
+  spans_[static_cast<std::size_t>(index)] = {from, to, index, row, rate};
 }
 
 bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
@@ -192,8 +196,8 @@ bool Lowering::check_base(const ChunkView& c, std::size_t row, Verdict& out) noe
   const double rate = std::abs(b[2] - a[2]) / c.dt;
   if (!(rate <= e.base_rate * speed_ * (1 + kTolerance) + 1e-9))
     return refuse(out, Status::kBaseSpeed, rate, e.base_rate * speed_);
-  if (!(std::hypot(b[0], b[1]) < 20))
-    return refuse(out, Status::kBaseSpeed, std::hypot(b[0], b[1]), 20);
+  if (!(std::hypot(b[0], b[1]) < kLongestDrive))
+    return refuse(out, Status::kBaseSpeed, std::hypot(b[0], b[1]), kLongestDrive);
   return true;
 }
 
@@ -227,6 +231,28 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     w[dof] += std::min(e.base_tracking, base_travel) + base_error[0] + base_error[2] * gone;
     w[dof + 1] += std::min(e.base_tracking, base_travel) + base_error[1];
     w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];
+  }
+}
+
+// Sees the path from the frame in which the base's own frame at its start lies at `base`.
+void Lowering::place(const Planar& base) noexcept {
+  placed_ = !(base == Planar{});
+  if (!placed_) return;
+  const std::size_t n = skeleton_.coordinates, d = skeleton_.dof;
+  const double c = std::cos(base.yaw), s = std::sin(base.yaw);
+  std::copy_n(points_.data(), static_cast<std::size_t>(point_count_) * n, seen_.data());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(point_count_); ++i) {
+    double* at = seen_.data() + i * n + d;
+    const double x = at[0], y = at[1];
+    at[0] = base.x + c * x - s * y;
+    at[1] = base.y + s * x + c * y;
+    at[2] += base.yaw;
+  }
+  for (int i = 0; i < span_count_; ++i) {
+    double* wide = width(static_cast<std::size_t>(i)) + d;
+    const double x = wide[0], y = wide[1];
+    wide[0] = std::abs(c) * x + std::abs(s) * y;
+    wide[1] = std::abs(s) * x + std::abs(c) * y;
   }
 }
 

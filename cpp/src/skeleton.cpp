@@ -26,13 +26,6 @@ Vec3 rotate(const Pose& pose, const Vec3& v) {
 Vec3 transform(const Pose& pose, const Vec3& v) {
   return axpy(1, rotate(pose, v), pose.translation);
 }
-Vec3 apply_inverse(const Pose& pose, const Vec3& v) {
-  const Vec3 d = axpy(-1, pose.translation, v);
-  Vec3 out{};
-  for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t k = 0; k < 3; ++k) out[i] += pose.rotation[3 * k + i] * d[k];
-  return out;
-}
 Vec3 turn(const Vec3& axis, double angle, const Vec3& v) {
   const double c = std::cos(angle), s = std::sin(angle);
   const Vec3 n{axis[1] * v[2] - axis[2] * v[1], axis[2] * v[0] - axis[0] * v[2],
@@ -99,9 +92,7 @@ struct Reach {
 };
 using Levers = std::map<int, Reach>;  // by coordinate
 
-Ball segment(const SkeletonCapsule& c) {
-  return around({c.p0[0], c.p0[1], c.p0[2]}, {c.p1[0], c.p1[1], c.p1[2]});
-}
+Ball segment(const SkeletonCapsule& c) { return around(c.p0, c.p1); }
 
 class Builder {
  public:
@@ -145,18 +136,6 @@ class Builder {
       swing->first = static_cast<std::int32_t>(out_.swings.size());
       out_.swings.insert(out_.swings.end(), met.rbegin(), met.rend());
       swing->last = static_cast<std::int32_t>(out_.swings.size());
-    }
-    return ball;
-  }
-  // The same from an ancestor down to `to`: how the capsule moves as seen from there.
-  Ball descend(Ball ball, int from, int to, Levers& levers) const {
-    std::vector<int> path;
-    for (int f = to; f != from; f = frame(f).parent) path.push_back(f);
-    for (auto it = path.rbegin(); it != path.rend(); ++it) {
-      const MovingFrame& joint = frame(*it);
-      ball = moved(ball, [&](const Vec3& v) { return apply_inverse(joint.exact_origin, v); });
-      add(levers[joint.coordinate], joint, ball);
-      ball = sweep(joint, ball, -joint.high, -joint.low);
     }
     return ball;
   }
@@ -228,22 +207,6 @@ void Builder::frames() {
     f.high = std::max(a, b);
     if (!f.revolute && !(std::isfinite(f.low) && std::isfinite(f.high)))
       throw std::invalid_argument("joint '" + c->name + "': a sliding joint needs position limits");
-    const Vec3 u = rotate(origin, f.exact_axis);
-    for (std::size_t i = 0; i < 3; ++i) {
-      f.origin[i] = static_cast<float>(origin.translation[i]);
-      f.axis[i] = f.slide[i] = static_cast<float>(u[i]);
-      const Vec3 row{origin.rotation[3 * i], origin.rotation[3 * i + 1],
-                     origin.rotation[3 * i + 2]};
-      const Vec3& e = f.exact_axis;
-      const Vec3 turned{row[1] * e[2] - row[2] * e[1], row[2] * e[0] - row[0] * e[2],
-                        row[0] * e[1] - row[1] * e[0]};  // row of R·[axis]×
-      for (std::size_t k = 0; k < 3; ++k) {
-        const double fixed = u[i] * e[k];
-        f.fixed[3 * i + k] = static_cast<float>(f.revolute ? fixed : row[k]);
-        f.cosine[3 * i + k] = static_cast<float>(row[k] - fixed);
-        f.sine[3 * i + k] = static_cast<float>(turned[k]);
-      }
-    }
     out_.frames.push_back(f);
     frame_of_link_.push_back(static_cast<int>(out_.frames.size()) - 1);
     link_in_frame_.push_back(Pose{});
@@ -262,19 +225,14 @@ void Builder::capsules() {
     SkeletonCapsule s;
     s.frame = frame_of_link_[link];
     s.link = c.link;
-    const Vec3 p0 = transform(link_in_frame_[link], c.p0),
-               p1 = transform(link_in_frame_[link], c.p1);
-    const Vec3 middle{(p0[0] + p1[0]) / 2, (p0[1] + p1[1]) / 2, (p0[2] + p1[2]) / 2};
-    const double half = norm(axpy(-1, middle, p0));
-    for (std::size_t i = 0; i < 3; ++i) {
-      s.p0[i] = static_cast<float>(p0[i]);
-      s.p1[i] = static_cast<float>(p1[i]);
-    }
+    s.p0 = transform(link_in_frame_[link], c.p0);
+    s.p1 = transform(link_in_frame_[link], c.p1);
+    const double half = norm(axpy(-1, s.p0, s.p1)) / 2;
     s.radius = static_cast<float>(c.radius * (1 + 1e-6));
     s.half_length = static_cast<float>(half * (1 + 1e-6));
-    s.slack = rounding(s.frame, span(s.frame, std::max(norm(p0), norm(p1)) + c.radius));
+    s.slack = rounding(s.frame, span(s.frame, std::max(norm(s.p0), norm(s.p1)) + c.radius));
     Levers levers;
-    const Ball ball = climb(around(p0, p1), s.frame, 0, levers, &s.swing);
+    const Ball ball = climb(segment(s), s.frame, 0, levers, &s.swing);
     out_.reach =
         std::max(out_.reach, static_cast<float>(norm(ball.centre) + ball.radius + c.radius));
     s.against_world = model_.mobile || s.frame != 0;  // what cannot move cannot hit
@@ -314,26 +272,10 @@ void Builder::tool(const EndEffector& effector) {
   t.frame = frame_of_link_[link];
   t.exact_tcp = link_in_frame_[link] * effector.tcp;
   const Vec3 point = t.exact_tcp.translation;
-  for (std::size_t i = 0; i < 3; ++i) t.point[i] = static_cast<float>(point[i]);
   t.slack = rounding(t.frame, span(t.frame, norm(point)));
   Levers levers;
-  const Ball ball = climb(around(point, point), t.frame, 0, levers);
+  climb(around(point, point), t.frame, 0, levers);
   t.in_base = keep(levers);
-  if (model_.mobile) {
-    const auto x = static_cast<int>(out_.dof);
-    levers[x] = levers[x + 1] = {1, 0};
-    levers[x + 2] = {std::hypot(ball.centre[0], ball.centre[1]) + ball.radius, 1};
-  }
-  t.motion = keep(levers);
-  for (const SkeletonCapsule& c : out_.capsules) {
-    const int meet = common(c.frame, t.frame);
-    Levers seen;
-    Ball b = climb(segment(c), c.frame, meet, seen);
-    b = descend(b, meet, t.frame, seen);
-    t.from_tool.push_back(keep(seen));
-    t.distance.push_back(
-        static_cast<float>((norm(axpy(-1, point, b.centre)) + b.radius) * (1 + 1e-6)));
-  }
   t.chain = chain(t.frame);
   std::reverse(t.chain.begin(), t.chain.end());
   out_.tools.push_back(std::move(t));
@@ -346,7 +288,10 @@ Skeleton::Skeleton(const RobotModel& model) {
   coordinates = dof + 3;
   if (coordinates > kMaxCoordinates) throw std::invalid_argument("too many joints");
   if (model.tools.size() > kMaxTools) throw std::invalid_argument("too many end effectors");
+  if (model.mobile && dof == 0) throw std::invalid_argument("a mobile robot needs a joint");
+  mobile = model.mobile;
   Builder(model, *this).build();
+  prepare_lanes(*this);
 }
 
 }  // namespace openral

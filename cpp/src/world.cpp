@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 namespace openral {
@@ -29,27 +28,26 @@ void check(const Primitive& p) {
     }
 }
 
-Obstacle prepare(const Primitive& p) {
-  Obstacle o;
-  o.box = p.box;
-  Vec3 centre = p.p0;
-  double bound = norm(p.half);
-  if (!p.box) {
-    for (std::size_t i = 0; i < 3; ++i) centre[i] = (p.p0[i] + p.p1[i]) / 2;
-    bound = norm({p.p1[0] - centre[0], p.p1[1] - centre[1], p.p1[2] - centre[2]});
-  }
+// What an obstacle's radius grows by to cover every rounding of the tests.
+double rounding(const Primitive& p) {
+  const double bound =
+      p.box ? norm(p.half) : norm({p.p1[0] - p.p0[0], p.p1[1] - p.p0[1], p.p1[2] - p.p0[2]}) / 2;
   // Every product and sum of the tests stays below the obstacle's extent plus the robot's, which
   // has a slack of its own; 64 rounding units and the orthogonality tolerance cover ours.
   const double extent = norm(p.p0) + norm(p.p1) + 2 * bound;
-  const double slack = 64 * kUnit * extent + (p.box ? 1e-6 * 2 * bound : 0);
+  return 64 * kUnit * extent + (p.box ? 1e-6 * 2 * bound : 0);
+}
+
+Obstacle prepare(const Primitive& p) {
+  Obstacle o;
+  o.box = p.box;
+  o.aligned = p.box && p.rotation == Primitive{}.rotation;
   for (std::size_t i = 0; i < 3; ++i) {
     o.p[i] = static_cast<float>(p.p0[i]);
     o.d[i] = static_cast<float>(p.box ? p.half[i] : p.p1[i] - p.p0[i]);
-    o.centre[i] = static_cast<float>(centre[i]);
   }
   for (std::size_t i = 0; i < 9; ++i) o.rotation[i] = static_cast<float>(p.rotation[i]);
-  o.radius = static_cast<float>((p.radius + slack) * (1 + 1e-6));
-  o.bound = static_cast<float>((bound + p.radius + slack) * (1 + 1e-6));
+  o.radius = static_cast<float>((p.radius + rounding(p)) * (1 + 1e-6));
   return o;
 }
 
@@ -57,20 +55,68 @@ Obstacle prepare(const Primitive& p) {
 
 void World::assign(const std::vector<Primitive>& primitives) {
   for (const Primitive& p : primitives) check(p);
-  obstacles.clear();
+  primitives_ = primitives;
   ids.clear();
-  for (const Primitive& p : primitives) {
-    obstacles.push_back(prepare(p));
-    ids.push_back(p.id);
+  for (const Primitive& p : primitives) ids.push_back(p.id);
+  size(primitives.size());
+  for (std::size_t i = 0; i < primitives.size(); ++i) fill(i, primitives[i]);
+}
+
+void World::place(const World& other, const Planar& frame) noexcept {
+  const double c = std::cos(frame.yaw), s = std::sin(frame.yaw);
+  const auto moved = [&](const Vec3& p) -> Vec3 {
+    return {frame.x + c * p[0] - s * p[1], frame.y + s * p[0] + c * p[1], p[2]};
+  };
+  size(other.primitives_.size());
+  for (std::size_t i = 0; i < other.primitives_.size(); ++i) {
+    const Primitive& from = other.primitives_[i];
+    Primitive p;
+    p.box = from.box;
+    p.p0 = moved(from.p0);
+    p.p1 = moved(from.p1);
+    p.half = from.half;
+    p.radius = from.radius;
+    for (std::size_t k = 0; k < 3; ++k) {
+      p.rotation[k] = c * from.rotation[k] - s * from.rotation[3 + k];
+      p.rotation[3 + k] = s * from.rotation[k] + c * from.rotation[3 + k];
+      p.rotation[6 + k] = from.rotation[6 + k];
+    }
+    fill(i, p);
   }
-  const std::size_t padded = (obstacles.size() + 7) / 8 * 8;
-  for (std::vector<float>* side : {&x, &y, &z, &bound})
-    side->assign(padded, std::numeric_limits<float>::quiet_NaN());
-  for (std::size_t i = 0; i < obstacles.size(); ++i) {
-    x[i] = obstacles[i].centre[0];
-    y[i] = obstacles[i].centre[1];
-    z[i] = obstacles[i].centre[2];
-    bound[i] = obstacles[i].bound;
+}
+
+void World::reserve() {
+  obstacles.reserve(kMaxPrimitives);
+  radius.reserve(kMaxPrimitives);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    centre[axis].reserve(kMaxPrimitives);
+    half[axis].reserve(kMaxPrimitives);
+  }
+}
+
+void World::size(std::size_t count) {
+  const std::size_t padded = (count + 7) / 8 * 8;
+  obstacles.resize(count);
+  radius.assign(padded, 0);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    centre[axis].assign(padded, 1e30F);
+    half[axis].assign(padded, 0);
+  }
+}
+
+void World::fill(std::size_t i, const Primitive& p) {
+  obstacles[i] = prepare(p);
+  radius[i] = obstacles[i].radius;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double extent = std::abs(p.p1[axis] - p.p0[axis]) / 2;
+    double middle = (p.p0[axis] + p.p1[axis]) / 2;
+    if (p.box) {
+      middle = p.p0[axis];
+      extent = 0;
+      for (std::size_t k = 0; k < 3; ++k) extent += std::abs(p.rotation[3 * axis + k]) * p.half[k];
+    }
+    centre[axis][i] = static_cast<float>(middle);
+    half[axis][i] = static_cast<float>(extent * (1 + 1e-6));
   }
 }
 

@@ -22,6 +22,21 @@ inline Vec3 vector(Random& r, double size) {
   return {uniform(r, -size, size), uniform(r, -size, size), uniform(r, -size, size)};
 }
 
+// As most real joints are: a quarter turn or none about each axis, along an axis.
+inline void square(Random& r, Joint& j) {
+  const double quarter = 1.5707963267948966;
+  j.origin = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Vec3 turn{};
+    turn[i] = quarter * pick(r, -1, 2);
+    j.origin = j.origin * Pose{rotation_matrix(turn), {}};
+  }
+  j.origin.translation = vector(r, 0.3);
+  j.origin.translation[static_cast<std::size_t>(pick(r, 0, 2))] = 0;
+  j.axis = {};
+  j.axis[static_cast<std::size_t>(pick(r, 0, 2))] = pick(r, 0, 1) == 0 ? -1 : 1;
+}
+
 // A chain (sometimes with a branch) of turning and sliding joints, one or two capsules a link.
 inline RobotModel robot(Random& r, bool mobile = false) {
   RobotModel m;
@@ -44,6 +59,7 @@ inline RobotModel robot(Random& r, bool mobile = false) {
     j.origin.translation = vector(r, 0.3);
     j.axis = vector(r, 1);
     j.axis[2] += 1.5;
+    if (pick(r, 0, 1) == 0) square(r, j);
     j.coordinate = i;
     if (i > 2 && pick(r, 0, 6) == 0) {  // follows an earlier joint of its kind
       for (int k = 0; k < i; ++k)

@@ -92,6 +92,19 @@ class RobotModel:
     ) -> None: ...
     def add_group(self, name: str, coordinates: Sequence[int]) -> None: ...
 
+class Held:
+    """An object that moves with a link: a capsule in its frame."""
+
+    def __init__(
+        self,
+        id: str,
+        link: int,
+        p0: Sequence[float],
+        p1: Sequence[float],
+        radius: float,
+        touches: Sequence[int],
+    ) -> None: ...
+
 class Primitive:
     """An obstacle in the base's frame."""
 
@@ -158,9 +171,16 @@ class Kernel:
     def set_state(
         self, q: NDArray[np.float64], qd: NDArray[np.float64], stamp: int
     ) -> None: ...
-    def set_world(self, primitives: Sequence[Primitive], stamp: int) -> None: ...
+    def set_world(
+        self, primitives: Sequence[Primitive], held: Sequence[Held], fixed: bool, stamp: int
+    ) -> None: ...
     def set_voxels(
-        self, cells: NDArray[np.uint8], origin: Sequence[float], resolution: float, stamp: int
+        self,
+        cells: NDArray[np.uint8],
+        origin: Sequence[float],
+        resolution: float,
+        fixed: bool,
+        stamp: int,
     ) -> None: ...
     def set_base(self, x: float, y: float, yaw: float, stamp: int) -> None: ...
     def validate_bytes(self, chunk: bytes | NDArray[np.uint8], now: int) -> Verdict: ...
@@ -172,4 +192,56 @@ class Kernel:
     @property
     def vectorised(self) -> bool: ...
     def clearance(self, q: NDArray[np.float64], reach: float) -> list[float]: ...
+    def clear(self, q: NDArray[np.float64], out: NDArray[np.bool_]) -> None: ...
     def rewritten(self) -> bytes: ...
+
+class ViewReport:
+    """What became of one view."""
+
+    measured: int
+    hit: int
+    carved: int
+    own: int
+
+class Mapper:
+    """What depth cameras have seen, on a lattice that stands still."""
+
+    def __init__(
+        self,
+        resolution: float,
+        dims: Sequence[int],
+        hit: int,
+        miss: int,
+        low: int,
+        high: int,
+        share: float,
+        padding: float,
+    ) -> None: ...
+    @property
+    def origin(self) -> list[float]: ...
+    @property
+    def memory(self) -> int: ...
+    def recentre(self, centre: Sequence[float]) -> None: ...
+    def reset(self) -> None: ...
+    def insert_depth(
+        self,
+        depth: NDArray[np.float32],
+        lens: Sequence[float],
+        camera: Sequence[float],
+        nearest: float,
+        farthest: float,
+        body: NDArray[np.float64],
+    ) -> ViewReport: ...
+    def insert_points(
+        self,
+        points: NDArray[np.float32],
+        sensor: Sequence[float],
+        nearest: float,
+        farthest: float,
+        body: NDArray[np.float64],
+    ) -> ViewReport: ...
+    def clear(self, shapes: NDArray[np.float64], padding: float) -> None: ...
+    def assume_free(self, shapes: NDArray[np.float64], padding: float) -> None: ...
+    def decay(self) -> None: ...
+    def occupied(self) -> NDArray[np.uint8]: ...
+    def unknown(self) -> NDArray[np.uint8]: ...

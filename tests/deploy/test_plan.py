@@ -22,11 +22,13 @@ PLAN = """\
    python -m openral.deploy.recorder folder=run1
 3. safety_kernel (key)
    python -m openral.safety robot_yaml=ur5e hal_mode=sim
-4. skill_runner
+4. world
+   python -m openral.world robot_yaml=ur5e
+5. skill_runner
    python -m openral.skill robot_yaml=ur5e sim_env_yaml=tabletop_push
-5. arm: call /openral/reset
-6. run skill 'scripted-push' 2 times
-7. end with the skill
+6. arm: call /openral/reset
+7. run skill 'scripted-push' 2 times
+8. end with the skill
 """
 
 
@@ -51,7 +53,8 @@ def test_the_plan_as_json() -> None:
     done = invoke("sim", "--config", "kitchen", "--dry-run", "--json", "--duration", "3")
     plan = json.loads(done.stdout)
     assert plan["robot"] == "panda_mobile"
-    assert [node["name"] for node in plan["nodes"]] == ["hal", "safety_kernel", "skill_runner"]
+    names = [node["name"] for node in plan["nodes"]]
+    assert names == ["hal", "safety_kernel", "world", "skill_runner"]
     assert plan["then"][-1] == "end after 3 s"
 
 
@@ -59,6 +62,19 @@ def test_only_kernel_and_hal_get_the_key() -> None:
     plan = make_plan(sim(record=Path("somewhere")))
     assert [node.name for node in plan.nodes if node.gets_key] == ["hal", "safety_kernel"]
     assert [node.name for node in plan.nodes if not node.critical] == ["recorder"]
+
+
+def test_a_robot_that_can_see_does_not_move_without_its_map() -> None:
+    def kernel_and_world(**options: Any) -> tuple[Any, Any]:
+        plan = make_plan(DeployOptions(**options))
+        return tuple(dict(plan.node(n).parameters) for n in ("safety_kernel", "world"))  # type: ignore[return-value, union-attr]
+
+    kernel, world = kernel_and_world(scene_ref="kitchen")
+    assert kernel["requires_voxels"] and "mapper" not in world
+    kernel, world = kernel_and_world(scene_ref="kitchen", external_map=True)
+    assert kernel["requires_voxels"] and world["mapper"] is False
+    kernel, world = kernel_and_world(scene_ref="tabletop_push", robot_ref="ur5e")
+    assert "requires_voxels" not in kernel
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from openral.hal import topics as hal_topics
 from openral.manifest import load_robot
-from openral.ros import types
 from openral.safety import topics
 from openral.safety.run_key import RunKey
 from tests.hal.chunks import joint_chunk
@@ -22,6 +23,7 @@ from tests.ros.conftest import Graph, wait_until
 MSGS = "openral_msgs/msg"
 IDLE, ARMED, ESTOPPED, RECOVERY = range(4)
 HOLDING, EXECUTING, STOPPED = range(3)
+REJECTED = 2
 
 
 class LiveGraph:
@@ -34,6 +36,7 @@ class LiveGraph:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.heard: dict[str, list[Any]] = {}
         self.sim_time = sim_time
+        self.ears: list[Any] = []
         hear = self.hear
         hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, topics.SENSOR)
         hear(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
@@ -48,7 +51,7 @@ class LiveGraph:
 
     def hear(self, kind: str, topic: str, qos: Any) -> list[Any]:
         kept = self.heard.setdefault(topic, [])
-        self.node.create_subscription(kind, topic, kept.append, qos)
+        self.ears.append(self.node.create_subscription(kind, topic, kept.append, qos))
         return kept
 
     def latest(self, topic: str) -> Any:
@@ -79,6 +82,7 @@ class LiveGraph:
         kernel = self.start_kernel()
         wait_until(lambda: self.heard[topics.SAFETY_STATE], 60.0)
         wait_until(lambda: self.candidates.has_subscribers)
+        wait_until(lambda: all(ear.publisher_count for ear in self.ears))
         return hal, kernel
 
     def arm(self) -> None:
@@ -136,6 +140,31 @@ class LiveGraph:
         path[:, self.robot.joint_names.index(joint)] += by * smooth
         return joint_chunk(path, dt=0.02, sequence=sequence)
 
+    def under_way(self, joint: str, by: float, seconds: float, fast: float = 0.05) -> None:
+        """Has a motion accepted that is then executed; again if a busy machine gets in between."""
+
+        def executed(sequence: int) -> bool:
+            give_up = time.monotonic() + 3.0
+            while time.monotonic() < give_up:
+                state = self.state
+                executing = state.sequence >= sequence and state.state == EXECUTING
+                if executing and state.row > 0 and self.speed >= fast:
+                    return True
+                if self.safety.state != ARMED:
+                    return False
+                time.sleep(0.005)
+            return False
+
+        def attempt() -> bool:
+            if self.safety.state != ARMED:
+                self.arm()
+            before = self.safety.sequence
+            verdict = self.propose(self.swing(joint, by, seconds))
+            assert verdict.status != REJECTED, verdict.detail
+            return verdict.status == 0 and executed(before + 1)
+
+        wait_until(attempt, 60.0)
+
     def close(self) -> None:
         for process in self.processes:
             if process.poll() is None:
@@ -149,5 +178,13 @@ class LiveGraph:
                 process.wait()
 
 
-def new(kind: str, **fields: Any) -> Any:
-    return types.new(kind, **fields)
+@contextlib.contextmanager
+def live_graph(domain: int, robot: str, sim_time: bool = True) -> Iterator[LiveGraph]:
+    """Leaves nothing running, whatever happens."""
+    graph = Graph(domain)
+    made = LiveGraph(graph, robot, sim_time)
+    try:
+        yield made
+    finally:
+        made.close()
+        graph.close()

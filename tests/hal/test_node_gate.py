@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,38 +17,32 @@ from openral.safety import topics
 from openral.safety.run_key import RunKey
 from openral.safety.seal import Seal
 from tests.hal.node_rig import (
-    ARMED,
     ESTOPPED,
     EXECUTING,
     HOLDING,
     MSGS,
     STOPPED,
     LiveGraph,
+    live_graph,
 )
-from tests.ros.conftest import Graph, domain, wait_until  # noqa: F401 - a fixture
+from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 
 JOINT = "panda_joint1"
 
 
 @pytest.fixture(scope="module")
 def live(domain: int) -> Iterator[LiveGraph]:  # noqa: F811
-    graph = Graph(domain)
-    made = LiveGraph(graph, "franka_panda")
-    made.hear("std_msgs/msg/String", hal_topics.EPISODE, topics.LATCHED)
-    made.hear(f"{MSGS}/WorldCollision", topics.WORLD, topics.LATCHED)
-    made.hear(f"{MSGS}/WorldCollision", hal_topics.OBJECTS, topics.SENSOR)
-    made.start_both("sim_env_yaml=tabletop_push")
-    yield made
-    made.close()
-    graph.close()
+    with live_graph(domain, "franka_panda") as made:
+        made.hear("std_msgs/msg/String", hal_topics.EPISODE, topics.LATCHED)
+        made.hear(f"{MSGS}/WorldCollision", topics.WORLD, topics.LATCHED)
+        made.hear(f"{MSGS}/WorldCollision", hal_topics.OBJECTS, topics.SENSOR)
+        made.start_both("sim_env_yaml=tabletop_push")
+        yield made
 
 
 def move(live: LiveGraph, seconds: float = 1.0) -> None:
     """Has a motion accepted, and waits until it is under way."""
-    live.arm()
-    away = 0.3 if live.q[0] < 0 else -0.3
-    assert live.propose(live.swing(JOINT, away, seconds)).status == 0
-    wait_until(lambda: live.state.state == EXECUTING and live.speed > 0.05)
+    live.under_way(JOINT, 0.3 if live.q[0] < 0 else -0.3, seconds)
 
 
 def at_rest(live: LiveGraph) -> bool:
@@ -55,14 +50,14 @@ def at_rest(live: LiveGraph) -> bool:
 
 
 def test_a_sealed_motion_is_executed_row_by_row_and_then_held(live: LiveGraph) -> None:
-    live.arm()
-    start, rows = live.q, live.heard[hal_topics.APPLIED]
-    rows.clear()
-    assert live.propose(live.swing(JOINT, 0.3, 0.4)).status == 0
+    rows = live.heard[hal_topics.APPLIED]
+    live.under_way(JOINT, 0.3, 0.4)
+    goal = live.swing(JOINT, 0.0)
     wait_until(lambda: live.state.state == HOLDING and live.state.reason == "finished")
-    assert [row.row for row in rows] == list(range(20))
-    assert bytes(rows[0].trace_id) == bytes([7] * 16)
-    wait_until(lambda: abs(live.q[0] - start[0] - 0.3) < 0.01)
+    mine = [row for row in rows if row.sequence == live.state.sequence]
+    assert [row.row for row in mine] == list(range(20))
+    assert bytes(mine[0].trace_id) == bytes(bytearray(goal.trace_id))
+    wait_until(lambda: abs(live.q[0] - mine[-1].requested[0]) < 0.01)
     assert live.state.sequence == live.safety.sequence
 
 
@@ -120,21 +115,22 @@ def test_a_stop_is_applied_acknowledged_and_taken_back_without_a_jump(live: Live
 
 
 def test_forged_replayed_and_garbled_actions_move_nothing(live: LiveGraph) -> None:
-    live.arm()
     sent: list[bytes] = []
     ear = live.node.create_subscription(
         f"{MSGS}/SafeAction", topics.SAFE_ACTION, sent.append, topics.COMMAND, raw=True
     )
-    wait_until(lambda: live.propose(live.swing(JOINT, 0.05, 0.2)).status == 0 and sent)
-    wait_until(lambda: live.state.state == HOLDING)
+    while not sent:  # the kernel may not have found our ear yet
+        move(live, 0.8)
     live.node.destroy_subscription(ear)
+    wait_until(lambda: live.state.state != EXECUTING)
+    place = live.q
     forge = Seal(RunKey.create(), live.safety.epoch)
     forge.sequence = 10_000
     now = live.node.now()
     chunk = types.encode(live.swing(JOINT, 0.3, 0.3))
     out = live.node.create_publisher(f"{MSGS}/SafeAction", topics.SAFE_ACTION, topics.COMMAND)
     wait_until(lambda: out.has_subscribers)
-    before, place = live.state, live.q
+    before = live.state
     out.publish_bytes(forge.seal(chunk, now, now + 10**9))
     out.publish_bytes(sent[0])
     out.publish_bytes(sent[0][:60])
@@ -157,8 +153,7 @@ def test_a_frozen_kernel_ends_motion_and_cannot_go_on_when_it_comes_back(live: L
     wait_until(lambda: live.safety.state == ESTOPPED)
     wait_until(lambda: live.state.state == STOPPED)
     assert np.abs(live.q - place).max() < 0.01
-    live.arm()
-    assert live.propose(live.swing(JOINT, 0.05, 0.3)).status == 0
+    move(live, 0.8)
 
 
 def test_a_killed_kernel_ends_motion_and_its_successor_must_be_armed(live: LiveGraph) -> None:
@@ -172,8 +167,7 @@ def test_a_killed_kernel_ends_motion_and_its_successor_must_be_armed(live: LiveG
     place = live.q
     time.sleep(0.2)
     assert np.abs(live.q - place).max() < 0.01
-    live.arm()
-    assert live.propose(live.swing(JOINT, 0.05, 0.3)).status == 0
+    move(live, 0.8)
     wait_until(lambda: live.state.epoch == live.safety.epoch)
 
 
@@ -185,5 +179,57 @@ def test_an_event_of_anybody_stops_the_robot(live: LiveGraph) -> None:
     wait_until(lambda: live.state.state == STOPPED)
     wait_until(lambda: live.safety.state == ESTOPPED)
     wait_until(lambda: at_rest(live))
+    move(live, 0.8)
+
+
+def to_pose(live: LiveGraph, **fields: Any) -> Any:
+    wait_until(lambda: live.state.state != EXECUTING)
+    return live.call(
+        "openral_msgs/srv/ResetToPose", hal_topics.reset_to_pose(live.robot.id), **fields
+    )
+
+
+def test_the_robot_is_brought_to_a_pose_through_the_kernel(live: LiveGraph) -> None:
     live.arm()
-    assert live.safety.state == ARMED
+    judged = len(live.heard[topics.VERDICT])
+    answer = to_pose(live, joint_names=[JOINT, "panda_joint7"], positions=np.array([0.4, 0.2]))
+    assert answer.success, answer.message
+    assert len(live.heard[topics.VERDICT]) > judged
+    wait_until(lambda: abs(live.q[0] - 0.4) < 0.01)
+    answer = to_pose(live, duration=1.0)
+    assert answer.success, answer.message
+    wait_until(lambda: np.abs(live.q - live.robot.home_position).max() < 0.01)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"pose": "sleepy"}, "unknown_pose"),
+        ({"joint_names": ["elbow"], "positions": np.array([0.1])}, "unknown_joint"),
+        ({"joint_names": [JOINT], "positions": np.array([9.0])}, "out_of_range"),
+        ({"joint_names": [JOINT], "positions": np.array([0.1, 0.2])}, "wrong_width"),
+    ],
+)
+def test_a_pose_that_cannot_be_asked_for_is_refused_with_a_code(
+    live: LiveGraph, fields: dict[str, Any], reason: str
+) -> None:
+    live.arm()
+    answer = to_pose(live, **fields)
+    assert (answer.success, answer.reason) == (False, reason)
+    assert answer.message
+
+
+def test_a_pose_that_the_kernel_refuses_is_not_reached(live: LiveGraph) -> None:
+    live.arm()
+    place = live.q
+    through_the_table = {"panda_joint2": 1.7, "panda_joint4": -0.1}
+    answer = to_pose(
+        live,
+        joint_names=list(through_the_table),
+        positions=np.array(list(through_the_table.values())),
+    )
+    assert (answer.success, answer.reason) == (False, "refused")
+    wait_until(lambda: live.state.state == STOPPED)
+    assert np.abs(live.q - place).max() < 0.01
+    answer = to_pose(live)
+    assert answer.reason == "not_armed"

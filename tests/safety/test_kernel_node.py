@@ -276,7 +276,7 @@ def test_recovery(rig: Rig) -> None:
     wait_until(lambda: rig.state.state == ESTOPPED)
 
 
-def test_a_stalled_or_backward_clock_drops_without_a_stop(graph: Graph) -> None:
+def test_a_stalled_clock_drops_and_a_backward_one_stops(graph: Graph) -> None:
     rig = Rig(graph, simulated=True)
     try:
         rig.start_armed()
@@ -296,11 +296,13 @@ def test_a_stalled_or_backward_clock_drops_without_a_stop(graph: Graph) -> None:
         wait_until(lambda: rig.propose(rig.stay()).status == ACCEPTED)
         rig.speaking = False
         rig.sim_ns -= 5 * 10**9
-        wait_until(lambda: rig.node.now() < rig.sim_ns + 10**9)
+        wait_until(lambda: rig.state.state == ESTOPPED)
+        assert rig.state.reason == "clock_back"
         verdict = rig.propose(rig.stay())
         assert verdict.status == DROPPED
+        assert not rig.trigger(topics.RESET).success  # all that was measured lies in the future
         rig.speaking = True
+        wait_until(lambda: rig.trigger(topics.RESET).success)
         wait_until(lambda: rig.propose(rig.stay()).status == ACCEPTED)
-        assert rig.state.state == ARMED
     finally:
         rig.close()

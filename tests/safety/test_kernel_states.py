@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from openral.manifest import load_robot
 from openral.ros import Outcome, types
 from openral.ros.node import time_message
-from openral.safety.candidate import RateLimit
+from openral.safety.candidate import FairLimit
 from openral.safety.case import parse_case
 from openral.safety.evidence import Evidence
 from openral.safety.explain import explain
@@ -47,7 +47,7 @@ def node(graph: Graph) -> Iterator[SafetyKernelNode]:
     )
     assert made.trigger("configure") is Outcome.SUCCESS
     assert made.trigger("activate") is Outcome.SUCCESS
-    made.judge._limit = RateLimit(1e9, 1000)  # faster than any proposer
+    made.judge._limit = FairLimit(1e9, 1000)  # faster than any proposer
     yield made
     made.destroy()
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError
 from openral.ros import types
 from openral.safety.bench_work import chunk
-from openral.safety.candidate import NO_HEAD, RateLimit, candidate_head
+from openral.safety.candidate import NO_HEAD, FairLimit, candidate_head
 from openral.safety.run_key import KEY_VARIABLE, RunKey
 from openral.safety.seal import CHUNK_AT, Gatekeeper, Seal
 from tests.safety.helpers import M
@@ -192,9 +192,24 @@ def test_the_head_of_noise_is_none_or_something(noise: bytes) -> None:
 def test_no_window_lets_more_pass_than_burst_and_rate(
     gaps: list[float], rate: float, burst: int
 ) -> None:
-    limit, now, passed = RateLimit(rate, burst), 10.0, 0
+    limit, now, passed = FairLimit(rate, burst), 10.0, 0
     for gap in gaps:
         now += gap
-        passed += limit.allow(now)
+        passed += limit.allow(now, 1)
     assert passed <= burst + sum(gaps) * rate + 1e-6
     assert passed + limit.refused == len(gaps)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(1, 5), st.integers(0, 3))
+def test_who_floods_takes_nothing_from_others(floods: int, first_s: int) -> None:
+    limit = FairLimit(400.0, 20)
+    passed = dict.fromkeys(range(floods + 1), 0)
+    for step in range(5000 * 4):
+        now = 10.0 + step / 5000
+        for source in range(1, floods + 1):
+            passed[source] += limit.allow(now, source)
+        if step % 250 == 0 and step >= 5000 * first_s:
+            assert limit.allow(now, 0), "a proposal of somebody who speaks now and then"
+    assert sum(passed.values()) <= 2 * (400.0 * 4 + 20)
+    assert min(passed[source] for source in range(1, floods + 1)) > 0.5 * 400 * 4 / (floods + 1)

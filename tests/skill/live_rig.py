@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
+import time
 from typing import Any
 
 from openral.hal.topics import RESET_SCENE
@@ -12,29 +11,31 @@ from openral.ros import types
 from openral.ros.action_client import ActionClient, ClientGoal
 from openral.ros.goal import GoalStatus
 from openral.ros.qos import STATE
+from openral.safety.topics import RESET
 from openral.skill import topics
-from tests.hal.node_rig import LiveGraph
+from tests.hal.node_rig import ARMED, HOLDING, STOPPED, LiveGraph
 from tests.ros.conftest import Graph, wait_until
-from tests.skill import skill_plugins
 
 _TRIES = 5
+_BUSY = ("heartbeat_lost", "hal_asleep", "hal_stopped")
 ACTION = "openral_msgs/action/ExecuteSkill"
 
 
 class RunnerGraphRig(LiveGraph):
     """A robot that runs skills; close it."""
 
-    def __init__(self, graph: Graph, robot: str, plugins: Path | None = None) -> None:
+    def __init__(self, graph: Graph, robot: str) -> None:
         super().__init__(graph, robot)
         self.scene = ""
-        self.steps = self.hear("std_msgs/msg/String", topics.STEPS, STATE)
-        self.chunks = self.hear("openral_msgs/msg/ActionChunk", topics.CANDIDATE, STATE)
-        self.failures = self.hear("openral_msgs/msg/FailureTrigger", topics.FAILURE, STATE)
+        self.steps: list[Any] = []
+        self.chunks: list[Any] = []
+        self.failures: list[Any] = []
+        listen = self.node.create_subscription
+        listen("std_msgs/msg/String", topics.STEPS, self.steps.append, STATE)
+        listen("openral_msgs/msg/ActionChunk", topics.CANDIDATE, self.chunks.append, STATE)
+        listen("openral_msgs/msg/FailureTrigger", topics.FAILURE, self.failures.append, STATE)
         self.feedback: list[Any] = []
         self.client = ActionClient(self.node, ACTION, topics.EXECUTE_SKILL)
-        if plugins is not None:
-            found = skill_plugins.install(plugins)
-            os.environ["PYTHONPATH"] = found["PYTHONPATH"]
 
     def start_runner(self, *parameters: str) -> Any:
         process = self.start("openral.skill", "use_sim_time=true", *parameters)
@@ -56,15 +57,49 @@ class RunnerGraphRig(LiveGraph):
     def run(self, skill: str, timeout: float = 60.0, **parameters: Any) -> tuple[GoalStatus, Any]:
         """Runs a goal to its end; again if this machine was too busy for the kernel's heartbeat."""
         for _ in range(_TRIES):
+            if self.safety.state != ARMED:
+                self.arm()
             status, result = self.send(skill, timeout, **parameters).get_result(timeout + 60.0)
-            if "heartbeat_lost" not in result.message and "hal_asleep" not in result.message:
+            if not any(cause in result.message for cause in _BUSY):
                 break
             if self.scene:
                 self.trigger(RESET_SCENE)
-            self.arm()
         return status, result
 
-    def moving(self) -> None:
-        """Waits until rows are being applied."""
-        before = len(self.heard[topics.APPLIED])
-        wait_until(lambda: len(self.heard[topics.APPLIED]) > before, 60.0)
+    def arm(self) -> None:
+        """Resets until it lasts: a busy machine may stop it again at once."""
+
+        def armed() -> bool:
+            if self.safety.state != ARMED:
+                self.trigger(RESET)
+            time.sleep(0.2)
+            return bool(self.safety.state == ARMED and self.state.state != STOPPED)
+
+        wait_until(armed, 60.0)
+
+    def still(self) -> None:
+        """Waits until the robot is armed and at rest, whatever happened before."""
+        if self.safety.state != ARMED:
+            self.arm()
+        wait_until(lambda: self.state.state == HOLDING and self.speed < 0.01)
+
+    def under_way(self, skill: str, chunks: int, **parameters: Any) -> tuple[ClientGoal, list[Any]]:
+        """A goal that moves the robot, and the rows of it that were applied so far."""
+        for _ in range(_TRIES):
+            self.still()
+            before = len(self.heard[topics.APPLIED])
+            goal = self.send(skill, 0.0, **parameters)
+            ended = goal.get_result_async()
+            while not ended.done():
+                applied = self.heard[topics.APPLIED][before:]
+                if len({bytes(row.trace_id) for row in applied}) > chunks:
+                    return goal, applied
+                time.sleep(0.01)
+            result = ended.result()[1]
+            assert any(cause in result.message for cause in _BUSY), result
+        raise AssertionError("this machine is too busy")
+
+    @property
+    def own_failures(self) -> list[Any]:
+        """Failures that are not this machine's."""
+        return [f for f in self.failures if not any(cause in f.detail for cause in _BUSY)]

@@ -19,7 +19,7 @@ NAMES = {
     "slow": "Slow",
     "nothing": "Nothing",
     "looks": "Looks",
-    "twist": "Twist",
+    "steady": "Steady",
     "broken": "Broken",
 }
 
@@ -46,6 +46,8 @@ class Wave:
         self.rows = int(parameters.get("rows", 4))
         self.after = int(parameters.get("after", 0))
         self.size = float(parameters.get("size", 0.02))
+        self.moment = str(parameters.get("moment", ""))
+        """File that is told when the worst begins, in the system's monotonic time."""
         self.answers = 0
         self.start: Any = None
 
@@ -57,6 +59,8 @@ class Wave:
             self.start = observation.joint_positions.copy()
         self.answers += 1
         if self.answers > self.after:
+            if self.moment:
+                Path(self.moment).write_text(str(time.monotonic()))
             return self.worst(self.wave())
         return self.wave()
 
@@ -114,14 +118,23 @@ class Broken(Wave):
 
 
 class Looks(Wave):
-    """Answers with what it sees: the state vector and the mean of a picture."""
+    """Answers with the state that it was given, and remembers what it saw."""
 
     def act(self, observation: Any) -> Any:
+        self.seen = observation
         return observation.state[None]
 
 
-class Twist(Wave):
-    """Moves its hand up, slowly, and closes its gripper."""
+class Steady(Wave):
+    """Gives the same row again and again, `answers` times."""
+
+    def __init__(self, context: Any, parameters: dict[str, Any]) -> None:
+        super().__init__(context, parameters)
+        self.row, self.left = parameters["row"], int(parameters["answers"])
+
+    def finished(self, observation: Any) -> bool:
+        return self.answers >= self.left
 
     def act(self, observation: Any) -> Any:
-        return np.tile([0.0, 0.0, 0.02, 0.0, 0.0, 0.0, 0.0], (self.rows, 1))
+        self.answers += 1
+        return np.tile(self.row, (self.rows, 1))

@@ -21,21 +21,14 @@ from openral.skill.policy_host import Answer, InlinePolicy, Loaded, PolicyOrder
 from openral.skill.policy_process import PolicyProcess
 from openral.skill.skill import SkillContext
 from tests.ros.conftest import wait_until
-from tests.skill import skill_plugins
 
 ROBOT = load_robot("so101_follower")
 CONTEXT = SkillContext(ROBOT, 20.0, len(ROBOT.driven))
 SEEN = Observation(np.array(ROBOT.home_position), np.zeros(len(ROBOT.driven)))
 
 
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return skill_plugins.install(tmp_path_factory.mktemp("plugins"))
-
-
 @pytest.fixture
-def policy(plugins: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[PolicyProcess]:
-    monkeypatch.setenv("PYTHONPATH", plugins["PYTHONPATH"])
+def policy(plugins: None) -> Iterator[PolicyProcess]:
     made = PolicyProcess()
     yield made
     made.close()
@@ -128,7 +121,7 @@ def test_what_a_skill_refuses_stays_a_refusal(
         wait_until(policy.poll, 60.0)
 
 
-def test_it_does_not_outlive_a_runner_that_is_killed(plugins: dict[str, str]) -> None:
+def test_it_does_not_outlive_a_runner_that_is_killed(plugins: None) -> None:
     program = """
 import sys, time
 from tests.skill.test_runner_policy import *
@@ -140,7 +133,6 @@ time.sleep(600)
 """
     runner = subprocess.Popen(
         [sys.executable, "-c", program],
-        env=plugins,
         cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         text=True,

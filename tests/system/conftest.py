@@ -4,8 +4,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.ros.conftest import domain, other_domain  # noqa: F401 - fixtures
+from tests.ros.conftest import (
+    Graph,
+    _lend_domain,
+    domain,  # noqa: F401 - a fixture
+    other_domain,  # noqa: F401 - a fixture
+)
 from tests.system.graph import Deployment
+from tests.system.standing import Standing
 
 Deploy = Callable[..., Deployment]
 
@@ -22,3 +28,14 @@ def deploy(domain: int) -> Iterator[Deploy]:  # noqa: F811
     yield start
     for deployment in made:
         deployment.close()
+
+
+@pytest.fixture(scope="module")
+def standing() -> Iterator[Standing]:
+    """A robot under its kernel; tests leave it able to be armed again."""
+    for number in _lend_domain():
+        graph = Graph(number)
+        made = Standing(graph)
+        yield made
+        made.close()
+        graph.close()

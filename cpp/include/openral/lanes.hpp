@@ -113,6 +113,27 @@ OPENRAL_INLINE S largest(V v) {
 #endif
 }
 
+#ifndef OPENRAL_LANE_DOUBLE
+// The largest of the lanes of each of eight vectors.
+OPENRAL_INLINE V largest_of_each(const V (&v)[8]) {
+#if defined(__AVX2__)
+  V four[4], two[2];
+  for (int i = 0; i < 4; ++i)
+    four[i] = vmax(_mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]),
+                   _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+  for (int i = 0; i < 2; ++i)
+    two[i] = vmax(_mm256_shuffle_ps(four[2 * i], four[2 * i + 1], 0x44),
+                  _mm256_shuffle_ps(four[2 * i], four[2 * i + 1], 0xEE));
+  return vmax(_mm256_permute2f128_ps(two[0], two[1], 0x20),
+              _mm256_permute2f128_ps(two[0], two[1], 0x31));
+#else
+  V out;
+  for (int i = 0; i < 8; ++i) out[i] = largest(v[i]);
+  return out;
+#endif
+}
+#endif
+
 struct V3 {
   V x, y, z;
 };
@@ -123,8 +144,17 @@ OPENRAL_INLINE V dot(V3 a, V3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 OPENRAL_INLINE V3 cross(V3 a, V3 b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
+OPENRAL_INLINE V3 vabs(V3 a) { return {vabs(a.x), vabs(a.y), vabs(a.z)}; }
+OPENRAL_INLINE V3 vmax(V3 a, V b) { return {vmax(a.x, b), vmax(a.y, b), vmax(a.z, b)}; }
 OPENRAL_INLINE V clamp(V x, V lo, V hi) { return vmin(vmax(x, lo), hi); }
 OPENRAL_INLINE V3 splat3(const float* p) { return {splat(p[0]), splat(p[1]), splat(p[2])}; }
+
+#ifndef OPENRAL_LANE_DOUBLE
+// Negated where the second bit of `quarter` is set.
+OPENRAL_INLINE V flipped(V x, M quarter) {
+  return reinterpret_cast<V>(reinterpret_cast<M>(x) ^ ((quarter & 2) << 30));
+}
+#endif
 
 // Sine and cosine for |x| ≤ π; error below 4·2⁻²⁴ in float lanes.
 OPENRAL_INLINE void sincos(V x, V& sine, V& cosine) {
@@ -132,19 +162,19 @@ OPENRAL_INLINE void sincos(V x, V& sine, V& cosine) {
   sine = std::sin(x);
   cosine = std::cos(x);
 #else
-  const V magic = splat(12582912.0F);
-  const V k = (x * 0.636619772F + magic) - magic;
+  const V magic = splat(12582912.0F);  // its sum's last bits count quarter turns
+  const V turned = x * 0.636619772F + magic;
+  const V k = turned - magic;
   const V r = (x - k * 1.57079637F) + k * 4.37113883e-8F;
   const V z = r * r;
   const V s = ((-1.9515295891e-4F * z + 8.3321608736e-3F) * z - 1.6666654611e-1F) * z * r + r;
   const V c =
       ((2.443315711809948e-5F * z - 1.388731625493765e-3F) * z + 4.166664568298827e-2F) * z * z -
       0.5F * z + 1.0F;
-  const M odd = vabs(k) == 1.0F;
-  const M low = vabs(k) == 2.0F;
-  const V ss = select(odd, c, s), cc = select(odd, s, c);
-  sine = select(low, -ss, select(k == -1.0F, -ss, ss));
-  cosine = select(low, -cc, select(k == 1.0F, -cc, cc));
+  const M quarter = reinterpret_cast<M>(turned);
+  const M odd = (quarter & 1) != 0;
+  sine = flipped(select(odd, c, s), quarter);
+  cosine = flipped(select(odd, s, c), quarter + 1);
 #endif
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "openral/base_trail.hpp"
 #include "openral/chunk_writer.hpp"
 #include "openral/prover.hpp"
 #include "openral/tool_solver.hpp"
@@ -33,17 +34,20 @@ class Lowering {
   // Builds the rows' way from the measured state and checks them. `speed` scales the speed limits.
   bool lower(const ChunkView& chunk, const Measured& start, double speed, Verdict& out) noexcept;
   // Completes the path for rows executed at a share `pace` of their speed: ways to a standstill and
-  // the widths of all boxes. `base_error` is how far the base may have moved since the obstacles
-  // were seen.
-  void finish(const ChunkView& chunk, double pace, const Vec3& base_error) noexcept;
+  // the widths of all boxes. `base` is where the base's frame at the start lies in the frame that
+  // the path is to be seen from, and `base_error` how far off that may be.
+  void finish(const ChunkView& chunk, double pace, const Planar& base,
+              const Vec3& base_error) noexcept;
   // Whether slots were given joint rows of ours, and the chunk with them in place at some pace.
   bool rewrites() const { return rewrites_; }
   void write(const ChunkView& chunk, double pace, ChunkWriter& out) const noexcept;
 
   Path path() const {
-    return {points_.data(), widths_.data(), spans_.data(), nullptr, span_count_, base_seen_};
+    return {seen_points(), widths_.data(), spans_.data(), span_count_, base_seen_};
   }
-  const double* final_point(const ChunkView& chunk) const { return point(chunk.rows); }
+  const double* final_point(const ChunkView& chunk) const {
+    return seen_points() + chunk.rows * skeleton_.coordinates;
+  }
 
   // For a closer look at one span, spans of its own behind all others: those of `depth`, eight a
   // level. The middle of the span's part [start, end] alone, without any width; or 2ⁿ parts of its
@@ -86,6 +90,7 @@ class Lowering {
   bool check_base(const ChunkView& c, std::size_t row, Verdict& out) noexcept;
   void displace_base(std::size_t row) noexcept;
   void widen(const Vec3& base_error) noexcept;
+  void place(const Planar& base) noexcept;
   void span(int from, int to, int row, float rate) noexcept;
   void stops(const ChunkView& c) noexcept;
   void stop(const ChunkView& c, std::size_t row) noexcept;
@@ -100,6 +105,10 @@ class Lowering {
   void drive(const double* from, const double* twist, double seconds, double* to,
              double* wide) const noexcept;
 
+  double* seen(std::size_t i) {
+    return (placed_ ? seen_.data() : points_.data()) + i * skeleton_.coordinates;
+  }
+  const double* seen_points() const { return placed_ ? seen_.data() : points_.data(); }
   double* point(std::size_t i) { return points_.data() + i * skeleton_.coordinates; }
   const double* point(std::size_t i) const { return points_.data() + i * skeleton_.coordinates; }
   double* width(std::size_t i) { return widths_.data() + i * skeleton_.coordinates; }
@@ -108,8 +117,8 @@ class Lowering {
   const RobotModel& model_;
   const Skeleton& skeleton_;
   ToolSolver solver_;
-  std::vector<double> points_, widths_;
-  std::vector<double> open_;  // widths of the rows' way before it was finished
+  std::vector<double> points_, widths_, seen_;  // seen: the points from the path's frame
+  std::vector<double> open_;                    // widths of the rows' way before it was finished
   std::vector<Span> spans_;
   int span_count_ = 0, point_count_ = 0;
   std::size_t horizon_ = 0;  // rows that the proof covers
@@ -117,7 +126,8 @@ class Lowering {
   // By a slot; told velocities; told torques.
   std::array<bool, kMaxCoordinates> owned_{}, rated_{}, torqued_{};
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
-  bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true, rewrites_ = false;
+  bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true, rewrites_ = false,
+       placed_ = false;
   double valid_ = 0, speed_ = 1, pace_ = 1;
   Measured start_;
 };

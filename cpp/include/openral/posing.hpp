@@ -6,12 +6,12 @@
 
 namespace openral::OPENRAL_LANES {
 
+// A frame's axes in the world.
 struct Rotation {
-  V m[9];
+  V3 axis[3];
 };
 OPENRAL_INLINE V3 operator*(const Rotation& r, const V3& v) {
-  return {r.m[0] * v.x + r.m[1] * v.y + r.m[2] * v.z, r.m[3] * v.x + r.m[4] * v.y + r.m[5] * v.z,
-          r.m[6] * v.x + r.m[7] * v.y + r.m[8] * v.z};
+  return v.x * r.axis[0] + v.y * r.axis[1] + v.z * r.axis[2];
 }
 
 // Joint values of each lane, ready for posing.
@@ -20,36 +20,40 @@ struct Configurations {
   alignas(32) S base[3][kLanes];            // planar displacement x, y, yaw
 };
 
+// Frames that nothing hangs on are left out.
 struct Posed {
   Rotation rotation[kMaxFrames];
   V3 origin[kMaxFrames];
-  Segment segment[kMaxCapsules];
   V3 middle[kMaxCapsules];
 };
 
-OPENRAL_INLINE void pose_frame(const MovingFrame& f, V theta, bool at_root, Posed& out, int self) {
-  const Rotation& up = out.rotation[f.parent];
-  Rotation local;
-  V3 shift = splat3(f.origin.data());
+OPENRAL_INLINE void pose_frame(const MovingFrame& f, V theta, const Posed& at, Rotation& rotation,
+                               V3& origin) {
+  const Rotation& up = at.rotation[f.parent];
+  V3 o = at.origin[f.parent];
+  for (int k = 0; k < 3; ++k)
+    if (f.origin[k] != 0) o = o + splat(f.origin[k]) * up.axis[k];
+  V3 x, y, z;
+  if (f.swaps) {
+    x = up.axis[f.axis[0]];
+    y = up.axis[f.axis[1]];
+    z = up.axis[f.axis[2]];
+    if (f.backward) z = {-z.x, -z.y, -z.z};
+  } else {
+    const auto& t = f.turn;
+    x = up * V3{splat(t[0]), splat(t[3]), splat(t[6])};
+    y = up * V3{splat(t[1]), splat(t[4]), splat(t[7])};
+    z = up * V3{splat(t[2]), splat(t[5]), splat(t[8])};
+  }
   if (f.revolute) {
     V s, c;
     sincos(theta, s, c);
-    for (int i = 0; i < 9; ++i) local.m[i] = f.fixed[i] + f.cosine[i] * c + f.sine[i] * s;
+    rotation = {{c * x + s * y, c * y - s * x, z}};
   } else {
-    for (int i = 0; i < 9; ++i) local.m[i] = splat(f.fixed[i]);
-    shift = shift + theta * splat3(f.slide.data());
+    rotation = {{x, y, z}};
+    o = o + theta * z;
   }
-  if (at_root) {
-    out.rotation[self] = local;
-    out.origin[self] = shift;
-    return;
-  }
-  Rotation& r = out.rotation[self];
-  for (int i = 0; i < 3; ++i)
-    for (int k = 0; k < 3; ++k)
-      r.m[3 * i + k] = up.m[3 * i] * local.m[k] + up.m[3 * i + 1] * local.m[3 + k] +
-                       up.m[3 * i + 2] * local.m[6 + k];
-  out.origin[self] = out.origin[f.parent] + up * shift;
+  origin = o;
 }
 
 OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool planar,
@@ -57,21 +61,23 @@ OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool
   V s = splat(0), c = splat(1);
   if (planar) sincos(load(q.base[2]), s, c);
   const V zero = splat(0), one = splat(1);
-  out.rotation[0] = {{c, -s, zero, s, c, zero, zero, zero, one}};
+  out.rotation[0] = {{{c, s, zero}, {-s, c, zero}, {zero, zero, one}}};
   out.origin[0] = {planar ? load(q.base[0]) : zero, planar ? load(q.base[1]) : zero, zero};
   const int frames = static_cast<int>(skeleton.frames.size());
   const MovingFrame* frame = skeleton.frames.data();
   for (int i = 1; i < frames; ++i)
-    pose_frame(frame[i], load(q.theta[i]), !planar && frame[i].parent == 0, out, i);
+    if (frame[i].needed)
+      pose_frame(frame[i], load(q.theta[i]), out, out.rotation[i], out.origin[i]);
   const int capsules = static_cast<int>(skeleton.capsules.size());
   const SkeletonCapsule* capsule = skeleton.capsules.data();
-  for (int i = 0; i < capsules; ++i) {
-    const SkeletonCapsule& k = capsule[i];
-    const V3 p0 = out.origin[k.frame] + out.rotation[k.frame] * splat3(k.p0.data());
-    const V3 p1 = out.origin[k.frame] + out.rotation[k.frame] * splat3(k.p1.data());
-    out.segment[i] = {p0, p1 - p0};
-    out.middle[i] = splat(static_cast<S>(0.5)) * (p0 + p1);
-  }
+  for (int i = 0; i < capsules; ++i)
+    out.middle[i] = out.origin[capsule[i].frame] +
+                    out.rotation[capsule[i].frame] * splat3(capsule[i].middle.data());
+}
+
+OPENRAL_INLINE Segment segment(const SkeletonCapsule& capsule, const Posed& posed, int index) {
+  const V3 way = posed.rotation[capsule.frame] * splat3(capsule.way.data());
+  return {posed.middle[index] - splat(static_cast<S>(0.5)) * way, way};
 }
 
 // An angle's representative in ±π.

@@ -1,7 +1,8 @@
 // Point 2 of the argument in prover.hpp: how far a capsule can come closer along one direction.
 #pragma once
 
-#include "openral/prover_block.hpp"
+#include "openral/prover_broad.hpp"
+#include "openral/prover_fill.hpp"
 
 namespace openral::OPENRAL_LANES {
 
@@ -54,7 +55,7 @@ inline Approach Block::approach(const V3& n, const Segment& g, const LeverList& 
     const MovingFrame& f = s_.frames.data()[joint.frame];
     const auto times = static_cast<S>(f.multiplier);
     const V size = splat(times < 0 ? -times : times);
-    const V3 axis = posed_.rotation[f.parent] * splat3(f.axis.data());
+    const V3& axis = posed_.rotation[joint.frame].axis[2];
     // n · (axis × (p − o)) = (n × axis) · (p − o)
     const V3 turn = cross(n, axis);
     const V move = times * load(move_[f.coordinate]), wide = size * load(wide_[f.coordinate]);
@@ -85,8 +86,8 @@ inline Closing Block::closing(const Apart& apart, const Segment& g, int c) const
   return {padded(far - full + a.bend), padded(far - least + a.bend_wide)};
 }
 
-inline Closing Block::closing(const SkeletonPair& pair) const {
-  const Segment &one = posed_.segment[pair.a], &two = posed_.segment[pair.b];
+inline Closing Block::closing(const SkeletonPair& pair) {
+  const Segment &one = segment(pair.a), &two = segment(pair.b);
   const Apart apart = between(one, two);
   const V3& n = apart.n;
   const Approach a = approach(n, one, pair.swing_a, nullptr);

@@ -6,6 +6,7 @@
 namespace openral::OPENRAL_LANES {
 
 inline void Block::tools() {
+  detail();
   const Lever* lever = s_.levers.data();
   const int tools = static_cast<int>(s_.tools.size());
   for (int t = 0; t < tools; ++t) {
@@ -15,8 +16,8 @@ inline void Block::tools() {
     if (q_.workspace) {
       // The workspace moves with the base.
       const V3 away = p - posed_.origin[0];
-      const V* r = posed_.rotation[0].m;
-      const V3 at{r[0] * away.x + r[3] * away.y, r[1] * away.x + r[4] * away.y, away.z};
+      const V3* base = posed_.rotation[0].axis;
+      const V3 at{dot(base[0], away), dot(base[1], away), away.z};
       const V full = sum(lever, tool.in_base, half_) + static_cast<S>(tool.slack);
       const V least = sum(lever, tool.in_base, wide_) + static_cast<S>(tool.slack);
       const V axis[3] = {at.x, at.y, at.z};
@@ -32,7 +33,7 @@ inline void Block::tools() {
     for (int i = 0; i < chain; ++i) {
       const MovingFrame& f = s_.frames.data()[tool.chain.data()[i]];
       const V rate = static_cast<S>(f.multiplier) * load(rate_[f.coordinate]);
-      const V3 axis = rate * (posed_.rotation[f.parent] * splat3(f.axis.data()));
+      const V3 axis = rate * posed_.rotation[tool.chain.data()[i]].axis[2];
       if (!f.revolute) {
         linear = linear + axis;
         continue;

@@ -40,9 +40,10 @@ struct DirectedDistance {
   }
 };
 
-inline void Block::columns(int c, int lane, Columns& out) const {
+inline void Block::columns(int c, int lane, Columns& out) {
+  detail();
   const SkeletonCapsule& capsule = s_.capsules.data()[c];
-  const Segment& g = posed_.segment[c];
+  const Segment& g = segment(c);
   const S p[3] = {at(g.p.x, lane), at(g.p.y, lane), at(g.p.z, lane)};
   const S d[3] = {at(g.d.x, lane), at(g.d.y, lane), at(g.d.z, lane)};
   out.count = 0;
@@ -87,12 +88,8 @@ inline void Block::columns(int c, int lane, Columns& out) const {
   for (int k = capsule.swing.first; k < capsule.swing.last; ++k) {
     const Swing& swing = s_.swings.data()[k];
     const MovingFrame& f = s_.frames.data()[swing.frame];
-    const Rotation& r = posed_.rotation[f.parent];
-    S axis[3];
-    for (int i = 0; i < 3; ++i)
-      axis[i] = at(r.m[3 * i], lane) * static_cast<S>(f.axis[0]) +
-                at(r.m[3 * i + 1], lane) * static_cast<S>(f.axis[1]) +
-                at(r.m[3 * i + 2], lane) * static_cast<S>(f.axis[2]);
+    const V3& along = posed_.rotation[swing.frame].axis[2];
+    const S axis[3] = {at(along.x, lane), at(along.y, lane), at(along.z, lane)};
     Columns::Joint& j = out.joint[out.count++];
     j = {};
     if (f.revolute)
@@ -106,9 +103,29 @@ inline void Block::columns(int c, int lane, Columns& out) const {
   }
 }
 
+// The distance of a ball's middle to anything occupied, for all lanes, settles most capsules.
 inline void Block::voxels() {
   const VoxelField& field = *q_.voxels;
   const int capsules = static_cast<int>(s_.capsules.size());
+  const S inverse = 1 / static_cast<S>(field.resolution());
+  const auto shape = field.shape();
+  const auto origin = field.origin();
+  for (int c = 0; c < capsules; ++c) {
+    const SkeletonCapsule& capsule = s_.capsules.data()[c];
+    if (!capsule.against_world) continue;
+    int cell[3];
+    for (std::size_t i = 0; i < 3; ++i)
+      cell[i] = cell_of(ball_[i][c], static_cast<S>(origin[i]), inverse, shape[i]);
+    const S apart = field.distance(field.index(cell[0], cell[1], cell[2]));
+    if (apart >= keep_[c] + static_cast<S>(field.slack())) continue;
+    if (spend(1)) return;
+    voxels(c);
+  }
+}
+
+inline void Block::voxels(int c) {
+  const VoxelField& field = *q_.voxels;
+  const SkeletonCapsule& capsule = s_.capsules.data()[c];
   const S inverse = 1 / static_cast<S>(field.resolution());
   const auto shape = field.shape();
   const auto origin = field.origin();
@@ -117,57 +134,52 @@ inline void Block::voxels() {
   const V zero = splat(0);
   const std::uint8_t* squared = field.squared();
   const float* metres = field.metres();
-  for (int c = 0; c < capsules; ++c) {
-    const SkeletonCapsule& capsule = s_.capsules.data()[c];
-    if (!capsule.against_world) continue;
-    const S margin = static_cast<S>(q_.capsule_margin[c]);
-    const S fixed = capsule.radius + capsule.slack + field.slack() + margin;
-    const V need = fixed + full_[c];
-    const V3& m = posed_.middle[c];
-    alignas(32) S at[3][kLanes], bound[kLanes];
-    store(at[0], clamp((m.x - static_cast<S>(origin[0])) * inverse, zero, top[0]));
-    store(at[1], clamp((m.y - static_cast<S>(origin[1])) * inverse, zero, top[1]));
-    store(at[2], clamp((m.z - static_cast<S>(origin[2])) * inverse, zero, top[2]));
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int cell =
-          (static_cast<int>(at[0][lane]) * shape[1] + static_cast<int>(at[1][lane])) * shape[2] +
-          static_cast<int>(at[2][lane]);
-      bound[lane] = metres[squared[cell]];
-    }
-    unsigned open = active_ & ~hit & ~bits(load(bound) - capsule.half_length >= need);
-    if (open == 0) continue;
-    alignas(32) S p[6][kLanes], full[kLanes], rest[kLanes];
-    const Segment& g = posed_.segment[c];
-    store(p[0], g.p.x), store(p[1], g.p.y), store(p[2], g.p.z);
-    store(p[3], g.d.x), store(p[4], g.d.y), store(p[5], g.d.z);
-    store(full, need);
-    store(rest, fixed + least(*this, c));
-    for (; open != 0; open &= open - 1) {
-      const int lane = __builtin_ctz(open);
-      const unsigned bit = 1U << lane;
-      if ((unproven & bit) != 0 && full[lane] > rest[lane] + static_cast<S>(1e-3)) continue;
-      work += 2;
-      bool ready = false;
-      const auto measures = [&](S from, S to) -> DirectedDistance {
-        if (!ready) columns(c, lane, columns_);
-        ready = true;
-        return {&columns_,          from,       to,        full[lane] - fixed,
-                rest[lane] - fixed, full[lane], rest[lane]};
-      };
-      const VoxelAnswer answer = voxel_test(
-          field, {{p[0][lane], p[1][lane], p[2][lane]}}, {{p[3][lane], p[4][lane], p[5][lane]}},
-          capsule.half_length, full[lane], rest[lane], work, limit, measures);
-      if (answer.state == VoxelAnswer::kClear) continue;
-      culprit[lane] = {Finding::kVoxel,
-                       c,
-                       -1,
-                       {answer.cell[0], answer.cell[1], answer.cell[2]},
-                       answer.distance - capsule.radius,
-                       margin};
-      unproven |= bit;
-      exceed(*this, lane, answer.distance, full[lane], rest[lane]);
-      if (answer.state == VoxelAnswer::kHit) hit |= bit;
-    }
+  const S margin = static_cast<S>(q_.capsule_margin[c]);
+  const S fixed = capsule.radius + capsule.slack + field.slack() + margin;
+  const V need = fixed + full(c);
+  const V3& m = posed_.middle[c];
+  alignas(32) S at[3][kLanes], bound[kLanes];
+  store(at[0], clamp((m.x - static_cast<S>(origin[0])) * inverse, zero, top[0]));
+  store(at[1], clamp((m.y - static_cast<S>(origin[1])) * inverse, zero, top[1]));
+  store(at[2], clamp((m.z - static_cast<S>(origin[2])) * inverse, zero, top[2]));
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int cell =
+        (static_cast<int>(at[0][lane]) * shape[1] + static_cast<int>(at[1][lane])) * shape[2] +
+        static_cast<int>(at[2][lane]);
+    bound[lane] = metres[squared[cell]];
+  }
+  unsigned open = active_ & ~hit & ~bits(load(bound) - capsule.half_length >= need);
+  if (open == 0) return;
+  alignas(32) S p[6][kLanes], full[kLanes], rest[kLanes];
+  const Segment& g = segment(c);
+  store(p[0], g.p.x), store(p[1], g.p.y), store(p[2], g.p.z);
+  store(p[3], g.d.x), store(p[4], g.d.y), store(p[5], g.d.z);
+  store(full, need);
+  store(rest, fixed + least(c));
+  for (; open != 0; open &= open - 1) {
+    const int lane = __builtin_ctz(open);
+    const unsigned bit = 1U << lane;
+    if ((unproven & bit) != 0 && full[lane] > rest[lane] + static_cast<S>(1e-3)) continue;
+    work += 2;
+    bool ready = false;
+    const auto measures = [&](S from, S to) -> DirectedDistance {
+      if (!ready) columns(c, lane, columns_);
+      ready = true;
+      return {&columns_, from, to, full[lane] - fixed, rest[lane] - fixed, full[lane], rest[lane]};
+    };
+    const VoxelAnswer answer = voxel_test(
+        field, {{p[0][lane], p[1][lane], p[2][lane]}}, {{p[3][lane], p[4][lane], p[5][lane]}},
+        capsule.half_length, full[lane], rest[lane], work, limit, measures);
+    if (answer.state == VoxelAnswer::kClear) continue;
+    culprit[lane] = {Finding::kVoxel,
+                     c,
+                     -1,
+                     {answer.cell[0], answer.cell[1], answer.cell[2]},
+                     answer.distance - capsule.radius,
+                     margin};
+    unproven |= bit;
+    exceed(*this, lane, answer.distance, full[lane], rest[lane]);
+    if (answer.state == VoxelAnswer::kHit) hit |= bit;
   }
 }
 

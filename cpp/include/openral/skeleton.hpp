@@ -16,12 +16,17 @@ struct MovingFrame {
   int coordinate = -1;
   bool revolute = true;
   double multiplier = 1, offset = 0;
-  // Local rotation = fixed + cosine·cos θ + sine·sin θ; prismatic joints use `fixed` and `slide`.
-  std::array<float, 9> fixed{}, cosine{}, sine{};
-  std::array<float, 3> origin{}, slide{};
-  std::array<float, 3> axis{};        // in the parent frame, unit length
-  Pose exact_origin;                  // joint in the parent frame
-  Vec3 exact_axis{};                  // in the joint's own frame
+  bool needed = false;  // something that is checked hangs on it
+  // Lanes pose a frame in axes of its own, the third along the joint: first `turn` leads there from
+  // the parent's axes, then comes θ about the third. Where the joint lies along one of the parent's
+  // axes, `turn` merely swaps them: columns axis[0], axis[1] and ±axis[2] of the parent's.
+  std::array<float, 9> turn{};
+  bool swaps = false, backward = false;
+  std::array<int, 3> axis{0, 1, 2};
+  std::array<float, 3> origin{};                          // in the parent's axes
+  std::array<double, 9> axes{1, 0, 0, 0, 1, 0, 0, 0, 1};  // its own axes in the joint's frame
+  Pose exact_origin;                                      // joint in the parent frame
+  Vec3 exact_axis{};                                      // in the joint's own frame
   double low = -kNone, high = kNone;  // range of θ, a little wider than the limits
 };
 
@@ -43,7 +48,8 @@ struct Swing {
 
 struct SkeletonCapsule {
   int frame = 0, link = 0;
-  std::array<float, 3> p0{}, p1{};
+  Vec3 p0{}, p1{};                       // ends of its segment, in the joint's frame
+  std::array<float, 3> middle{}, way{};  // of its segment, in the frame's own axes
   float radius = 0, half_length = 0;
   float slack = 0;  // covers every rounding error in placing it, m
   bool against_world = true;
@@ -58,16 +64,25 @@ struct SkeletonPair {
   LeverList swing_a, swing_b;  // from the link that both hang on
 };
 
+struct CapsulePair {
+  std::int32_t a, b;
+};
+
 struct SkeletonTool {
   int frame = 0;
-  std::array<float, 3> point{};  // tool centre point in its frame
+  std::array<float, 3> point{};  // tool centre point in its frame's own axes
   Pose exact_tcp;                // tool in its frame
   float slack = 0;
-  LeverList motion;                  // in the world
-  LeverList in_base;                 // in the base's frame
-  std::vector<LeverList> from_tool;  // by capsule: motion seen from the tool
-  std::vector<float> distance;       // by capsule: farthest point from the tool centre point
-  std::vector<int> chain;            // frames from the base to the tool
+  LeverList in_base;       // in the base's frame
+  std::vector<int> chain;  // frames from the base to the tool
+};
+
+// How far each of many things may move, eight side by side: `fixed` + Σ_j lever_j · half width of
+// coordinate j. Levers are ordered by eight, then by coordinate.
+struct Reaches {
+  static constexpr std::size_t kSide = 8;
+  std::size_t count = 0;
+  std::vector<float> fixed, levers;
 };
 
 struct Skeleton {
@@ -79,10 +94,16 @@ struct Skeleton {
   std::vector<MovingFrame> frames;
   std::vector<SkeletonCapsule> capsules;
   std::vector<SkeletonPair> pairs;
+  std::vector<CapsulePair> capsule_pairs;  // the same once more, closer together
   std::vector<SkeletonTool> tools;
   std::vector<Lever> levers;
   std::vector<Swing> swings;
+  Reaches capsule_reach, pair_reach;  // radii, slack and half lengths, without the margin
+  bool mobile = false;
   float reach = 0;  // no capsule point is farther from the base's origin
 };
+
+// Fills in what lanes read, from everything else; the last step of building a skeleton.
+void prepare_lanes(Skeleton& skeleton);
 
 }  // namespace openral

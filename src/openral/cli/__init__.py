@@ -17,6 +17,7 @@ COMMANDS = {
     "scene": ("openral.cli.scene", "List, show and draw scenes."),
     "sim": ("openral.cli.sim", "Run skills in simulated scenes."),
     "deploy": ("openral.cli.deploy", "Run the whole graph, simulated or real."),
+    "world": ("openral.cli.world", "See what the robot believes is around it."),
     "kernel": ("openral.cli.kernel", "Measure and question the safety kernel."),
     "status": ("openral.cli.status", "Show what the safety kernel is doing."),
     "estop": ("openral.cli.estop", "Stop the robot now."),

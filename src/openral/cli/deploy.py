@@ -32,6 +32,9 @@ ParameterOption = Annotated[
 TransportOption = Annotated[
     list[str] | None, typer.Option("--transport", help="KEY=VALUE for the HAL; repeatable.")
 ]
+MapOption = Annotated[
+    bool, typer.Option("--external-map", help="Another program publishes the voxel map.")
+]
 RecordOption = Annotated[Path | None, typer.Option(help="Folder to record all topics to, as MCAP.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and start nothing.")]
 
@@ -59,6 +62,7 @@ def sim(
     warn_only: Annotated[
         bool, typer.Option("--warn-only", help="Let refused motions pass. Simulation only.")
     ] = False,
+    external_map: MapOption = False,
     record: RecordOption = None,
     transport: TransportOption = None,
     dry_run: DryRunOption = False,
@@ -70,7 +74,7 @@ def sim(
 
     Exit code 0: it ended in order; 1: a node or the skill failed; 2: wrong usage.
 
-    Example: openral deploy sim --config tabletop_push --robot ur5e --skill scripted-push
+    Example: openral deploy sim --config tabletop_push --robot franka_panda --skill home
     """
     from openral.deploy.options import DeployOptions
 
@@ -89,6 +93,7 @@ def sim(
         view=view and _has_display(),
         warn_only=warn_only,
         transport=_pairs("--transport", transport),
+        external_map=external_map,
         record=record,
     )
     _run(options, dry_run, as_json, domain, network)
@@ -102,6 +107,7 @@ def run(
     duration: DurationOption = 0.0,
     parameter: ParameterOption = None,
     transport: TransportOption = None,
+    external_map: MapOption = False,
     record: RecordOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="The deadman settings are known; do not ask.")
@@ -135,6 +141,7 @@ def run(
         lockstep=lockstep,
         warn_only=warn_only,
         transport=_pairs("--transport", transport),
+        external_map=external_map,
         record=record,
     )
     if not dry_run:

@@ -87,7 +87,8 @@ class Goals:
             self._keep(result)
         except Exception as error:  # the runner may be the one that is gone
             self._goal = None
-            self.results.append(_failed("cancelled", f"the runner did not confirm: {error}"))
+            why = str(error) or "not in time"
+            self.results.append(_failed("cancelled", f"the runner did not confirm: {why}"))
 
     def _keep(self, result: Any) -> None:
         self._goal = self._result = None

@@ -1,4 +1,4 @@
-"""HAL, kernel and runner composed in one process, on one thread and without a wire."""
+"""HAL, kernel, world and runner composed in one process, on one thread and without a wire."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from openral.safety import topics
 from openral.safety.kernel_node import SafetyKernelNode
 from openral.safety.run_key import RunKey
 from openral.skill.runner_node import SkillRunnerNode
+from openral.world.node import WorldNode
 
 _ARM_TICKS = 500
 _LOOK_TICKS = 50
@@ -60,10 +61,15 @@ class LockstepGraph:
         if self.hal.get_parameter("clock").value != "sim":
             raise Ended.fault("lock-step needs a simulator with a clock of its own")
         self._add(self.kernel, "configure", "activate")
+        world = given["world"] | simulated
+        self.world = WorldNode(context=context, parameters=world)
+        while not self.world.clock.ready:
+            self.hal.tick()
+        self._add(self.world, "configure", "activate")
         modes = sorted(str(mode) for mode in self.hal.hal.control_modes)
         runner = given["skill_runner"] | simulated | {"policy": "inline", "control_modes": modes}
         self.runner = SkillRunnerNode(context=context, parameters=runner)
-        while not self.runner.clock.ready:
+        while not self.runner.clock.ready:  # its own ear for the clock is a new one
             self.hal.tick()
         self._add(self.runner, "configure", "activate")
         self._executor.add_node(self.node)
@@ -92,6 +98,10 @@ class LockstepGraph:
         """One step; the result's message once a goal has ended, else None."""
         self.hal.tick()
         self._executor.spin_until_idle()
+        if self.world.mapping is not None:
+            self.world.mapping.work()
+            self._executor.spin_until_idle()
+            self.kernel.inputs.settle()
         result = self.runner.step()
         self._executor.spin_until_idle()
         self._ticks += 1
@@ -103,6 +113,8 @@ class LockstepGraph:
         """Ticks until the kernel knows enough to be armed."""
         for _ in range(_ARM_TICKS):
             self.tick()
+            if self.world.mapping is not None and not self.world.mapping.healthy:
+                continue  # what has not been seen yet cannot be judged
             answer = self._call("std_srvs/srv/Trigger", topics.RESET)
             if answer.success:
                 return

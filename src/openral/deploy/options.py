@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from openral.errors import ConfigError
 from openral.manifest import RobotDescription, SceneDescription, load_robot, load_scene
+from openral.manifest.sensor import DepthCamera
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class DeployOptions:
     warn_only: bool = False
     transport: Mapping[str, Any] = field(default_factory=dict)
     """The HAL's own options, such as a port."""
+    external_map: bool = False
+    """Another program makes the voxel map."""
     record: Path | None = None
     """Folder for the recording."""
 
@@ -62,6 +65,12 @@ class DeployOptions:
     def robot(self) -> RobotDescription:
         """The robot's manifest."""
         return load_robot(self.robot_name)
+
+    @property
+    def maps(self) -> bool:
+        """Whether the robot's own depth cameras make the voxel map."""
+        seeing = any(isinstance(sensor, DepthCamera) for sensor in self.robot.sensors)
+        return seeing and not self.external_map
 
     def check(self) -> None:
         """Loads the manifests and refuses what cannot work together."""

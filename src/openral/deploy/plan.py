@@ -135,7 +135,7 @@ HUNG_S = 1.0
 def make_plan(options: DeployOptions) -> Plan:
     """The graph for a run."""
     options.check()
-    nodes = [_hal(options), _kernel(options), _runner(options)]
+    nodes = [_hal(options), _kernel(options), _world(options), _runner(options)]
     if options.record is not None and not options.lockstep:
         nodes.insert(1, _recorder(options))  # once the clock is known
     return Plan(options, tuple(nodes))
@@ -153,18 +153,29 @@ def _hal(options: DeployOptions) -> NodeSpec:
     pulse = Pulse(topics.HAL_STATE, "openral_msgs/msg/HalState", topics.SENSOR, HUNG_S)
     # Motors are let go in order, which may take a ramp; a simulation has nothing to lose.
     end_s = 1.0 if options.mode == "sim" else 5.0
-    return NodeSpec("hal", "openral.hal", parameters, gets_key=True, pulse=pulse, end_s=end_s)
+    return NodeSpec(
+        "hal", "openral.hal", parameters, gets_key=True, pulse=pulse, end_s=end_s, nice=-5
+    )
 
 
 def _kernel(options: DeployOptions) -> NodeSpec:
     parameters: dict[str, Any] = {"robot_yaml": options.robot_name, "hal_mode": options.mode}
     if options.warn_only:
         parameters["warn_only"] = True
+    if options.maps or options.external_map:
+        parameters["requires_voxels"] = True  # a robot that can see does not move blindly
     pulse = Pulse(topics.SAFETY_STATE, "openral_msgs/msg/SafetyState", topics.LATCHED, HUNG_S)
     # It needs little, but its heartbeat must not wait for pictures to be drawn.
     return NodeSpec(
         "safety_kernel", "openral.safety", parameters, gets_key=True, pulse=pulse, nice=-10
     )
+
+
+def _world(options: DeployOptions) -> NodeSpec:
+    parameters: dict[str, Any] = {"robot_yaml": options.robot_name}
+    if options.external_map:
+        parameters["mapper"] = False
+    return NodeSpec("world", "openral.world", parameters)
 
 
 def _runner(options: DeployOptions) -> NodeSpec:
@@ -174,6 +185,4 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    return NodeSpec(
-        "recorder", "openral.deploy.recorder", parameters, critical=False, end_s=0.5, nice=10
-    )
+    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from openral.deploy.display import Display
+from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
@@ -53,6 +54,10 @@ class Supervisor:
 
     def run(self) -> Summary:
         """Returns when the run is over; the summary has the exit code and the reason."""
+        with domain_lock(self._network.domain):
+            return self._run()
+
+    def _run(self) -> Summary:
         previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         self._logs = LogStream(self._display.log)
         try:
@@ -175,6 +180,9 @@ class Supervisor:
             if link.monitor.elapsed()[1] < options.duration_s:
                 return False
             reason = f"{options.duration_s:g} s are over"
+            if self._goals is not None and self._goals.running and not link.monitor.armed:
+                why = "; ".join(link.monitor.stop_reasons[-1:]) or "never armed"
+                failure = failure or f"the robot is stopped by {why}"
         elif self._goals is not None and self._goals.all_done:
             reason = f"skill '{options.skill}' is done"
         else:

@@ -10,12 +10,14 @@ import argparse
 import gc
 import sys
 
+from openral import tracing
 from openral.errors import OpenralError
 from openral.hal.hal_parameters import HalParameters
 from openral.hal.node import ManifestHALLifecycleNode
 from openral.ros import Outcome
 from openral.ros.executor import Executor
 from openral.ros.given_parameters import given_parameters
+from openral.ros.priority import raise_priority, settle_priority
 from openral.safety.run_key import RunKey
 
 
@@ -27,10 +29,14 @@ def main() -> int:
     options = parser.parse_args()
     try:
         given = given_parameters(options.parameters, list(vars(HalParameters())))
+        before = raise_priority()
         node = ManifestHALLifecycleNode(RunKey.inherited(), parameters=given)
+        if node.settings.hal_mode == "sim":  # which would take all the time that it can get
+            settle_priority(before)
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    tracing.start("openral.hal")
     executor = Executor(node.context)
     broken: list[bool] = []
 
@@ -53,6 +59,7 @@ def main() -> int:
     finally:
         executor.shutdown()
         node.destroy()
+        tracing.stop()
     return 1 if broken else 0
 
 

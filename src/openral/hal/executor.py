@@ -25,7 +25,7 @@ _WINDUP_S = 0.25
 _END = 1e-9
 # A brake ends when the joint is slow or the time is up.
 _BRAKE_SLOW = 0.01
-_BRAKE_LONGEST_S = 0.3
+_BRAKE_LONGEST_S = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Command:
     torques: Vector | None
     """Torques of the joints that are driven by torque, NaN for all others; None: none is."""
     motion: Motion
+    path: bool = False
+    """Whether the targets of successive ticks are a path that the joints must be on."""
 
 
 class ChunkExecutor:
@@ -53,13 +55,16 @@ class ChunkExecutor:
         modes: Set[ControlMode],
         longest_gap_s: float = 0.25,
         brake_s: Vector | float = 0.0,
+        ramp_s: float = 0.0,
     ) -> None:
         """Ticks further apart than `longest_gap_s` end a chunk: its timing is lost.
 
-        A braking joint is told a place behind it, `brake_s` times its speed away, so that its
-        servo slows it down at once instead of letting it run on and pulling it back.
+        A stop first leads all joints to a standstill together within `ramp_s`. One that moves on
+        is told a place behind it, `brake_s` times its speed away, so that its servo slows it down
+        at once instead of letting it run on and pulling it back.
         """
-        self._brake_s = brake_s
+        self._brake_s, self._ramp_s = brake_s, ramp_s
+        self._ramp_from: tuple[Vector, Vector] | None = None
         self._planner = Planner(robot, modes)
         self._gap = longest_gap_s
         self._speed = np.array([_speed(joint) for joint in robot.driven])
@@ -153,9 +158,12 @@ class ChunkExecutor:
             if self._plan is not None and not 0.0 < seconds <= self._gap:
                 self._brake()
                 self._drop("stalled" if seconds > 0.0 else "clock went back")
-            if self._braking.any():
+            ramping = self._braking.any() and self._braked_s < self._ramp_s
+            if ramping:
+                self._ramp_down(max(seconds, 0.0), measured, velocities)
+            elif self._braking.any():
                 self._slow_down(max(seconds, 0.0), measured, velocities)
-            return self._advance(min(max(seconds, 0.0), self._gap), measured)
+            return self._advance(min(max(seconds, 0.0), self._gap), measured, bool(ramping))
 
     def _take(self, now_ns: int, measured: Vector) -> None:
         if self._waiting is None:
@@ -176,6 +184,19 @@ class ChunkExecutor:
     def _brake(self) -> None:
         self._braking = ~self._grips
         self._braked_s = 0.0
+        self._ramp_from = None
+
+    def _ramp_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
+        """All joints along the way that they are on, slower and slower."""
+        if self._ramp_from is None:
+            self._ramp_from = measured, np.clip(velocities, -self._speed, self._speed)
+        place, speed = self._ramp_from
+        self._braked_s += seconds
+        left = max(0.0, 1.0 - self._braked_s / self._ramp_s)
+        way = 0.5 * self._ramp_s * (1.0 - left * left)  # of a speed that falls in a straight line
+        place = np.clip(place + speed * way, self._low, self._high)
+        self._told = np.where(self._braking, place, self._told)
+        self._goal = np.where(self._braking, place, self._goal)
 
     def _slow_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
         slow = (np.abs(velocities) < _BRAKE_SLOW) | (self._braked_s > _BRAKE_LONGEST_S)
@@ -186,7 +207,7 @@ class ChunkExecutor:
         self._braking &= ~slow
         self._braked_s += seconds
 
-    def _advance(self, seconds: float, measured: Vector) -> Command:
+    def _advance(self, seconds: float, measured: Vector, ramping: bool) -> Command:
         reach = self._speed * seconds
         torques = None
         plan = self._plan
@@ -195,14 +216,14 @@ class ChunkExecutor:
         self._told = self._within(self._goal, reach)
         applied = frozen(self._told)
         if plan is None:
-            return Command(applied, None, self._rest(self._motion.reason))
+            return Command(applied, None, self._rest(self._motion.reason), ramping)
         row = min(int(self._elapsed / plan.dt - _END), plan.rows - 1)
         shown = torques is not None or any(part.cartesian for part in plan.parts)
         requested = frozen([]) if shown else frozen(self._goal)
         self._motion = Motion(
             HalStatus.EXECUTING, "", plan.sequence, plan.trace_id, row, requested, applied
         )
-        command = Command(applied, torques, self._motion)
+        command = Command(applied, torques, self._motion, torques is None)
         if self._elapsed >= plan.seconds - _END:
             if torques is not None:  # nothing has slowed the joints down yet
                 self._brake()

@@ -31,13 +31,15 @@ class HalParameters:
     """Put the graph on wall time although the simulation has a clock."""
     lockstep: bool = False
     """No threads: a program drives the node with `tick`."""
+    view: bool = False
+    """Show the simulation in a window, where there is a display."""
     joint_state_hz: float = 50.0
     """Rate of joint states, odometry and transforms, on the graph's clock."""
     camera_hz: float = 0.0
     """Highest rate of colour cameras; 0: what the manifest says."""
     cloud_stride: int = 2
     """Pixels of a depth camera for one point of its cloud, along either side."""
-    heartbeat_s: float = 0.08
+    heartbeat_s: float = 0.065
     """Real time without the kernel's heartbeat after which the robot holds."""
 
     @classmethod

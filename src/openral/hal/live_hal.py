@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from openral.errors import TransportError
+from openral import tracing
+from openral.errors import OpenralError, TransportError
 from openral.hal.bridges.applied_action import AppliedActionBridge
 from openral.hal.bridges.base_view import BaseView
 from openral.hal.bridges.clock import ClockBridge
 from openral.hal.bridges.cmd_vel import CmdVelBridge
+from openral.hal.bridges.diagnostics import DiagnosticsBridge
 from openral.hal.bridges.episode import EpisodeBridge
 from openral.hal.bridges.hal_state import GateRecord, HalStateBridge
 from openral.hal.bridges.joint_states import JointStateBridge
 from openral.hal.bridges.kernel_watch import KernelWatch
 from openral.hal.bridges.mobile_base import MobileBaseBridge
 from openral.hal.bridges.objects import ObjectsBridge
+from openral.hal.bridges.reset_to_pose import ResetToPoseBridge
 from openral.hal.bridges.robot_description import publish_description
 from openral.hal.bridges.robot_tf import RobotTF
 from openral.hal.bridges.safe_action import SafeActionGate
 from openral.hal.bridges.sim_sensors import SimSensorBridge, sensor_streams
+from openral.hal.bridges.viewer import Viewer
 from openral.hal.bridges.world_collision import WorldCollisionBridge
 from openral.hal.failures import ERROR, STOP, WARNING, FailureReports
 from openral.hal.graph_time import GraphTime
 from openral.hal.hal_parameters import HalParameters
 from openral.hal.pacer import Pacer
 from openral.hal.ports import Ports
-from openral.hal.protocols import HAL, Episode, MobileBase, SceneObject, SceneSource
-from openral.hal.snapshot import Snapshot
+from openral.hal.protocols import (
+    HAL,
+    Episode,
+    MobileBase,
+    PoseResettable,
+    SceneObject,
+    SceneSource,
+)
+from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.snapshot import HalStatus, Snapshot
 from openral.hal.state_pump import StatePump
 from openral.ros.lifecycle_machine import State
 from openral.ros.lifecycle_node import LifecycleNode
@@ -52,9 +65,16 @@ class LiveHAL:
     """`tick` is called for every measurement, on the thread that made it."""
 
     def __init__(
-        self, node: LifecycleNode, hal: HAL, settings: HalParameters, key: RunKey, time: GraphTime
+        self,
+        node: LifecycleNode,
+        hal: HAL,
+        settings: HalParameters,
+        key: RunKey,
+        time: GraphTime,
+        real_time_factor: Callable[[], float],
     ) -> None:
         self.hal, self.time, self.node = hal, time, node
+        self._real_time_factor = real_time_factor
         self.ports = Ports(node)
         self.failures = FailureReports(self.ports, time.now)
         self._pacer = Pacer(settings.joint_state_hz)
@@ -75,6 +95,10 @@ class LiveHAL:
         streams = sensor_streams(self.ports, hal, time, settings)
         self._sensors = SimSensorBridge(streams, not settings.lockstep, self._blind)
         self._active = Ports(node)
+        self._viewer: Viewer | None = None
+        if settings.view and isinstance(hal, SimAttachedHAL):
+            self._viewer = hal.do(lambda: Viewer(hal.rollout, node.log))
+        DiagnosticsBridge(self.ports, hal.robot.id, time, self.health)
         self._pump: StatePump[Told] | None = None
         if not settings.lockstep:
             self._pump = StatePump(self._tell_safely)
@@ -82,7 +106,8 @@ class LiveHAL:
 
     def _attach_robot(self) -> None:
         robot = self.hal.robot
-        self._tf = RobotTF(self.ports, robot, self.time)
+        placed = self.hal.root_pose() if isinstance(self.hal, SceneSource) else None
+        self._tf = RobotTF(self.ports, robot, self.time, placed)
         publish_description(self.ports, robot)
         self._base: MobileBaseBridge | None = None
         if robot.base_joints and isinstance(self.hal, MobileBase):
@@ -105,6 +130,8 @@ class LiveHAL:
         with self.node.context.presence.one_announcement():
             self.watch.open(self._active)
             self.gate.open(self._active)
+            if isinstance(self.hal, PoseResettable):
+                ResetToPoseBridge(self._active, self.hal, self.time, self.watch.may_move)
             if self._base is not None:
                 CmdVelBridge(self._active, self.hal, self.time, self.watch.may_move)
 
@@ -114,8 +141,11 @@ class LiveHAL:
         self.hal.hold("deactivated")
 
     def quiet(self) -> None:
-        """Measures nothing more: to be called before the HAL is closed."""
+        """Measures and shows nothing more: to be called before the HAL is closed."""
         self._sensors.close()
+        viewer, self._viewer = self._viewer, None
+        if viewer is not None and isinstance(self.hal, SimAttachedHAL):
+            self.hal.do(viewer.close)
 
     def close(self) -> None:
         """Leaves the graph."""
@@ -136,13 +166,16 @@ class LiveHAL:
         due, begins = self._pacer.due(snapshot.stamp_ns), self._applied.begins(snapshot)
         look = self._sensors.due(snapshot.stamp_ns)
         if self._clock is not None:
-            self._clock.tick(self.time.of(snapshot.stamp_ns), due or begins or look)
+            needed = due or begins or look or self._pump is None
+            self._clock.tick(self.time.of(snapshot.stamp_ns), needed)
         if self.node.state is not State.ACTIVE:
             return
         if due or begins:
             self._leave(snapshot, due, begins)
         if look:
             self._sensors.tick(snapshot.stamp_ns)
+        if self._viewer is not None:
+            self._viewer.tick(snapshot.stamp_ns)
 
     def _leave(self, snapshot: Snapshot, due: bool, begins: bool) -> None:
         objects = episode = None
@@ -165,8 +198,13 @@ class LiveHAL:
         snapshot = told.snapshot
         if told.begins:
             self._applied.publish(snapshot)
-        if not told.due:
-            return
+        if told.due:
+            motion = snapshot.motion
+            about = motion.trace_id if motion.status is HalStatus.EXECUTING else None
+            with tracing.span("hal.read_state", about, state=motion.status.name.lower()):
+                self._tell_state(told, snapshot)
+
+    def _tell_state(self, told: Told, snapshot: Snapshot) -> None:
         self._joints.publish(snapshot)
         base = None if self._base is None else self._base.publish(snapshot)
         self._state.publish(snapshot)
@@ -178,7 +216,28 @@ class LiveHAL:
         if self._episode is not None and told.episode is not None:
             self._episode.publish(told.episode)
 
-    # Faults
+    # Health
+
+    def health(self) -> dict[str, str]:
+        """For diagnostics."""
+        record, refused = self.record, self.record.refused
+        try:
+            state = self.hal.read_state().motion.status.name.lower()
+        except OpenralError as error:
+            state = str(error)
+        return {
+            "state": state,
+            "kernel": self.watch.summary,
+            "longest_silence_ms": f"{self.watch.longest_silence_s * 1e3:.0f}",
+            "clock": self.time.name,
+            "real_time_factor": f"{self._real_time_factor():.3f}",
+            "refused": f"{refused.total} ({refused.bad_mac} bad_mac, {refused.replayed} replayed, "
+            f"{refused.expired} expired, {refused.corrupt} corrupt)",
+            "unsupported": str(record.unsupported),
+            "held_back": str(record.held_back),
+            "failures": str(self.failures.count),
+            "failure": self.failures.last,
+        }
 
     def broke(self, what: str, error: BaseException) -> None:
         """Something here raised: the robot holds. May be called on any thread."""

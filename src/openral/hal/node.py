@@ -64,13 +64,13 @@ class ManifestHALLifecycleNode(LifecycleNode):
         robot = load_robot(settings.robot_yaml)
         mode = cast(Mode, settings.hal_mode)
         hal = build_hal(robot, mode, settings.options(), settings.sim_env_yaml or None)
-        self._run = make_run(hal, settings, self._on_tick)
-        self._run.start()
+        run = self._run = make_run(hal, settings, self._on_tick)
+        run.start()
         if settings.seed >= 0 and isinstance(hal, SceneResettable):
             hal.reset_scene(settings.seed)
         time = GraphTime(hal, settings.wall_clock, self._until_ns)
         with self.context.presence.one_announcement():
-            live = LiveHAL(self, hal, settings, self._key, time)
+            live = LiveHAL(self, hal, settings, self._key, time, lambda: run.real_time_factor)
             live.ports.wall_timer(_CHECK_S, self._check)
         self._live = live
         self.tell_parameter("clock", time.name)

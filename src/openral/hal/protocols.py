@@ -237,6 +237,9 @@ class SceneSource(Protocol):
     def episode(self) -> Episode:
         """How the task stands, as of the latest tick."""
 
+    def root_pose(self) -> NDArray[np.float64] | None:
+        """The robot's root in the world, 4×4, z up; None where the backend does not tell."""
+
     def known_boxes(self) -> tuple[StaticBox, ...]:
         """What stands around the robot and never moves."""
 

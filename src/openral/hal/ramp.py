@@ -19,6 +19,7 @@ Vector = NDArray[np.float64]
 _SPEED_SHARE = 0.5
 _QUINTIC_PEAK = 1.875
 _DT_S = 0.02
+_MOST_ROWS = 200
 _LONGEST_S = 120.0
 
 
@@ -41,7 +42,7 @@ def ramp_chunk(robot: RobotDescription, start: Vector, goal: Vector, seconds: fl
     duration = max(seconds, needed, _DT_S)
     if not duration <= _LONGEST_S:
         raise ConfigError(f"a ramp of {duration:g} s is longer than {_LONGEST_S:g} s")
-    rows = math.ceil(duration / _DT_S)
+    rows = min(math.ceil(duration / _DT_S), _MOST_ROWS)  # the kernel takes no longer chunks
     share = np.arange(1, rows + 1) / rows
     smooth = share**3 * (10.0 + share * (6.0 * share - 15.0))
     slot = types.new(
@@ -54,7 +55,7 @@ def ramp_chunk(robot: RobotDescription, start: Vector, goal: Vector, seconds: fl
     return types.new(
         "openral_msgs/msg/ActionChunk",
         control_mode=ControlMode.JOINT_TRAJECTORY.byte,
-        dt=_DT_S,
+        dt=duration / rows,
         rows=rows,
         slots=[slot],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from openral.sim.renderer import WrongThread
 from openral.sim.rollout import SimRollout
 
 Vector = NDArray[np.float64]
+T = TypeVar("T")
 
 _STOP_TIMEOUT_S = 1.0
 _UNAWARE_NS = 300_000_000
@@ -77,7 +78,9 @@ class SimAttachedHAL(SimSources):
         self._mailbox.own()
         self._rollout, self._drive = rollout, drive
         self.control_modes = frozenset(executable(self.robot, drive))
-        self._executor = ChunkExecutor(self.robot, self.control_modes, brake_s=drive.brake_s)
+        self._executor = ChunkExecutor(
+            self.robot, self.control_modes, brake_s=drive.brake_s, ramp_s=drive.ramp_s
+        )
         self._executor.seed(positions)
         self._book = EpisodeBook(rollout.scene)
         self._has_clock = rollout.sim_time_ns() is not None
@@ -208,6 +211,10 @@ class SimAttachedHAL(SimSources):
         """Answers what other threads have asked for."""
         self._mailbox.serve()
 
+    def do(self, job: Callable[[], T]) -> T:
+        """Runs a call on the owner's thread, between two steps."""
+        return self._mailbox.call(job)
+
     def wait(self, seconds: float) -> None:
         """Sleeps until there is something to serve or to execute, or time is up."""
         self._mailbox.wait(seconds)
@@ -253,7 +260,8 @@ class SimAttachedHAL(SimSources):
         """Tells the servos to stop without waiting for the next step."""
         now = self._now_ns()
         command = self._tick(now, now)
-        self._drive.apply(command)
+        if not command.path:  # a path begins with the next step
+            self._drive.apply(command)
         self._publish(command.motion)
 
     def _reset(self, seed: int | None) -> None:

@@ -17,6 +17,8 @@ from openral.sim.rollout import ServoSteppable, SimRollout, Step
 Vector = NDArray[np.float64]
 
 SERVO_PERIOD_S = 0.004
+STOP_S = 0.06
+"""How long a stop takes."""
 
 
 class Drive(Protocol):
@@ -27,6 +29,8 @@ class Drive(Protocol):
     torque: bool
     """Whether it can drive joints by torque."""
     brake_s: Vector | float
+    """See ChunkExecutor."""
+    ramp_s: float
     """See ChunkExecutor."""
 
     def apply(self, command: Command) -> None:
@@ -57,15 +61,18 @@ class ServoDrive:
         self.torque = self._motors is not None
         self._lead = ServoLead(self._sim.robot, handles) if handles else None
         self.brake_s: Vector | float = self._lead.brake_s if self._lead else 0.0
+        self.ramp_s = STOP_S if self._lead else 0.0
         self._told = self._sim.joint_positions()
         self._led = False
 
     def apply(self, command: Command) -> None:
-        """Targets, leading while rows are executed, then torques over them."""
+        """Targets, leading where they are a path, then torques over them."""
         if self._motors is not None and (self._motors.any or command.torques is not None):
             self._motors.apply(None)
-        self._led = command.motion.status is HalStatus.EXECUTING and command.torques is None
+        led, self._led = self._led, command.path
         moved, self._told = command.positions - self._told, command.positions
+        if self._lead and not led and command.motion.status is not HalStatus.EXECUTING:
+            self._lead.rest(moved / (self.tick_ns * 1e-9))  # a stop finds the joints moving
         self._rollout.command(command.positions + self._leading(moved))
         if self._motors is not None and command.torques is not None:
             self._motors.apply(command.torques)
@@ -134,6 +141,7 @@ class PeriodDrive:
         self.tick_ns = round(self._period_s * 1e9)
         self._before = rollout.joint_positions()
         self.brake_s: Vector | float = 0.0
+        self.ramp_s = 0.0
 
     def apply(self, command: Command) -> None:
         """Nothing: such a backend is only told when it is stepped."""

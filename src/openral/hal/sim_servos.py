@@ -84,9 +84,9 @@ class ServoLead:
         self._force, self._acceleration = np.zeros(model.nv), np.zeros(model.nv)
         self.rest()
 
-    def rest(self) -> None:
-        """The reference stands still."""
-        self._speed = np.zeros(len(self._dofs))
+    def rest(self, speed: Vector | None = None) -> None:
+        """The reference stands still, or moves on steadily."""
+        self._speed = np.zeros(len(self._dofs)) if speed is None else speed
         self._smooth = np.zeros(len(self._dofs))
 
     def of(self, moved: Vector, seconds: float) -> Vector:

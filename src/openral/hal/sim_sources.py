@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from openral.errors import CapabilityMismatch
 from openral.hal.mailbox import Mailbox
 from openral.hal.mobile_base import base_state
@@ -77,6 +80,14 @@ class SimSources:
     def read_base(self: _Simulated) -> BaseState:
         """Odometry of a mobile base."""
         return base_state(self.robot, self.read_state())
+
+    def root_pose(self: _Simulated) -> NDArray[np.float64] | None:
+        """Where the scene has put the robot."""
+
+        def survey() -> NDArray[np.float64] | None:
+            return self.rollout.root_pose if isinstance(self.rollout, Surveyed) else None
+
+        return self._mailbox.call(survey)
 
     def known_boxes(self: _Simulated) -> tuple[StaticBox, ...]:
         """Furniture and walls; none where the backend does not tell."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from openral.ros import types
 from openral.ros.node import Node, time_message
 from openral.ros.qos import QoS
@@ -15,16 +17,20 @@ class ClockPublisher:
         # Reliable, because that matches whatever a peer asks for; only the newest counts.
         self._publisher = node.create_publisher("rosgraph_msgs/msg/Clock", "/clock", QoS(depth=1))
         self._last_ns = -1
+        self._lock = threading.Lock()
 
     def publish(self, now_ns: int) -> bool:
         """Tells the time; False, and nothing is sent, unless it is later than the last time told.
 
-        A step back would make fresh observations look old to everybody who reasons about age.
+        A step back would make fresh observations look old to everybody who reasons about age. May
+        be called on any thread.
         """
-        if now_ns <= self._last_ns:
-            return False
-        self._last_ns = now_ns
-        self._publisher.publish(types.new("rosgraph_msgs/msg/Clock", clock=time_message(now_ns)))
+        message = types.new("rosgraph_msgs/msg/Clock", clock=time_message(now_ns))
+        with self._lock:
+            if now_ns <= self._last_ns:
+                return False
+            self._last_ns = now_ns
+            self._publisher.publish(message)
         return True
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from openral.errors import TransportError
@@ -98,41 +99,44 @@ class MemoryReader:
 
 
 class MemoryPoller:
-    """Implements `transport.Poller`; ready readers come in the order in which they were added."""
+    """Implements `transport.Poller`; readers are ready in the order of arrivals."""
 
     def __init__(self) -> None:
         self._readers: dict[MemoryReader, Callable[[], None]] = {}
-        self._matches: dict[MemoryReader, Callable[[], None]] = {}
-        self._changed: set[MemoryReader] = set()
+        self._news: dict[MemoryReader, Callable[[], None]] = {}
+        """How each reader tells that something came."""
+        self._ready: dict[MemoryReader, None] = {}
         self._condition = threading.Condition()
         self._woken = self._closed = False
 
     def add(self, reader: Reader, ready: Callable[[], None], on_match: bool = False) -> None:
         """See `transport.Poller`."""
         mine = cast(MemoryReader, reader)
-        with self._condition:
-            self._readers[mine] = ready
-            if on_match:
-                self._matches[mine] = lambda: self._match(mine)
-                mine.notify_match.append(self._matches[mine])
-                self._changed.add(mine)
-        mine.notify.append(self.wake)
+        news = partial(self._note, mine)
+        self._readers[mine], self._news[mine] = ready, news
+        mine.notify.append(news)
+        if on_match:
+            mine.notify_match.append(news)
+        if on_match or mine.waiting:
+            news()
         self.wake()
 
     def remove(self, reader: Reader) -> None:
         """See `transport.Poller`."""
         mine = cast(MemoryReader, reader)
         with self._condition:
-            if self._readers.pop(mine, None) is not None:
-                mine.notify.remove(self.wake)
-            if (match := self._matches.pop(mine, None)) is not None:
-                mine.notify_match.remove(match)
-            self._changed.discard(mine)
+            self._readers.pop(mine, None)
+            self._ready.pop(mine, None)
+            news = self._news.pop(mine, None)
+        for listeners in (mine.notify, mine.notify_match):
+            if news in listeners:
+                listeners.remove(news)
 
-    def _match(self, reader: MemoryReader) -> None:
+    def _note(self, reader: MemoryReader) -> None:
         with self._condition:
-            self._changed.add(reader)
-        self.wake()
+            self._ready[reader] = None
+            self._woken = True
+            self._condition.notify_all()
 
     def wake(self) -> None:
         """See `transport.Poller`."""
@@ -143,17 +147,13 @@ class MemoryPoller:
     def wait(self, timeout_s: float) -> list[Callable[[], None]]:
         """See `transport.Poller`."""
         with self._condition:
-            if timeout_s > 0:
+            if timeout_s > 0 and not self._woken:
                 self._condition.wait_for(lambda: self._woken or self._closed, timeout_s)
             if self._closed:
                 raise TransportError("the graph was left while waiting for it")
             self._woken = False
-            changed, self._changed = self._changed, set()
-            return [
-                call
-                for reader, call in self._readers.items()
-                if reader.waiting or reader in changed
-            ]
+            ready, self._ready = self._ready, {}
+            return [self._readers[reader] for reader in ready if reader in self._readers]
 
     def close(self) -> None:
         """See `transport.Poller`."""

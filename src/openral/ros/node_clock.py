@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from openral.ros.clock import NS, Clock, Jump, SimClock
@@ -25,6 +26,7 @@ class NodeClock(Clock):
         self._own = SimClock()
         self._own.on_jump(self._report_jump)
         self._silent = False
+        self._reported_s = float("-inf")
 
     def use_simulated(self, wanted: bool) -> None:
         """Switches between wall and simulated time; timers start their period anew."""
@@ -66,6 +68,11 @@ class NodeClock(Clock):
         self._own.update(message.clock.sec * NS + message.clock.nanosec)
 
     def _report_jump(self, jump: Jump) -> None:
+        """Two who tell different times would fill the log."""
+        now = time.monotonic()
+        if now - self._reported_s < SILENCE_S:
+            return
+        self._reported_s = now
         self._node.log.warning(
             "time went backwards", from_s=jump.before_ns / NS, to_s=jump.after_ns / NS
         )

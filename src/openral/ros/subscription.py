@@ -43,6 +43,8 @@ class Subscription:
         """Local messages are handled at once on the publisher's thread (the clock needs this)."""
         self.local_publishers = 0
         self.local_incompatible = 0
+        self.source = 0
+        """Which publisher the message that is being handled came from; 0: one of this process."""
         self.faults = Faults(node.log, topic)
         self._queue: deque[Any] = deque(maxlen=qos.depth or None)
         self._scheduled = False
@@ -103,6 +105,7 @@ class Subscription:
 
     def _drain(self) -> None:
         self._scheduled = False
+        self.source = 0
         while self._queue and self._loop is not None:
             self.node.run_callback(self.callback, self._queue.popleft())
 
@@ -116,6 +119,7 @@ class Subscription:
                 except CorruptMessage as error:
                     self.faults.add(self._reader, sample.source, str(error))
                     continue
+            self.source = sample.source
             self.node.run_callback(self.callback, message)
 
     def close(self) -> None:

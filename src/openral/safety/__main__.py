@@ -11,9 +11,11 @@ import argparse
 import gc
 import sys
 
+from openral import tracing
 from openral.errors import OpenralError
 from openral.ros import Outcome, spin
 from openral.ros.given_parameters import given_parameters
+from openral.ros.priority import raise_priority
 from openral.safety.kernel_node import SafetyKernelNode
 from openral.safety.kernel_parameters import KernelParameters
 from openral.safety.run_key import RunKey
@@ -27,12 +29,14 @@ def main() -> int:
     parser.add_argument("--autostart", action="store_true", help="configure and activate at once")
     parser.add_argument("parameters", nargs="*", metavar="name=value")
     options = parser.parse_args()
+    raise_priority()
     try:
         given = given_parameters(options.parameters, _NAMES)
         node = SafetyKernelNode(RunKey.inherited(), parameters=given)
     except OpenralError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    tracing.start("openral.safety")
     if options.autostart:
         for step in ("configure", "activate"):
             if node.trigger(step) is not Outcome.SUCCESS:
@@ -43,6 +47,7 @@ def main() -> int:
     gc.freeze()  # what lives as long as the process need not be looked at again
     spin(node)
     gc.unfreeze()
+    tracing.stop()
     return 0
 
 

@@ -11,6 +11,7 @@ _STAMP = struct.Struct("<iII")
 _ID = struct.Struct("<Q16s")
 _BODY = 4
 _LONGEST_FRAME = 256
+_TIDY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +38,58 @@ def candidate_head(payload: bytes) -> CandidateHead:
 
 
 class RateLimit:
-    """Lets a burst pass and then so many a second; counts the rest."""
+    """Lets a burst pass and then so many a second."""
 
     def __init__(self, per_s: float, burst: int) -> None:
-        self._per_s = per_s
+        self.per_s = per_s
         self._burst = float(burst)
         self._left = self._burst
         self._at = 0.0
-        self.refused = 0
 
     def allow(self, now_s: float) -> bool:
         """Whether one more may pass at this (steady) time."""
-        self._left = min(self._burst, self._left + (now_s - self._at) * self._per_s)
-        self._at = now_s
+        self._left, self._at = self._at_time(now_s), now_s
         if self._left < 1.0:
-            self.refused += 1
             return False
         self._left -= 1.0
         return True
+
+    def rested(self, now_s: float) -> bool:
+        """Whether a whole burst may pass again."""
+        return self._at_time(now_s) >= self._burst
+
+    def _at_time(self, now_s: float) -> float:
+        return min(self._burst, self._left + (now_s - self._at) * self.per_s)
+
+
+class FairLimit:
+    """A rate that all who speak share alike: one who floods takes nothing from the others.
+
+    Newcomers find room: those who are there get the rate, all together at most twice as much.
+    """
+
+    def __init__(self, per_s: float, burst: int) -> None:
+        self._per_s, self._burst = per_s, burst
+        self._all = RateLimit(2 * per_s, 2 * burst)
+        self._sources: dict[int, RateLimit] = {}
+        self._tidied_s = 0.0
+        self.refused = 0
+
+    def allow(self, now_s: float, source: int) -> bool:
+        """Whether one more of this source may pass at this (steady) time."""
+        if now_s - self._tidied_s > _TIDY_S:
+            self._tidied_s = now_s
+            known = self._sources.items()
+            self._share({s: limit for s, limit in known if not limit.rested(now_s)})
+        own = self._sources.get(source)
+        if own is None:
+            own = RateLimit(self._per_s, self._burst)
+            self._share({**self._sources, source: own})
+        allowed = own.allow(now_s) and self._all.allow(now_s)
+        self.refused += not allowed
+        return allowed
+
+    def _share(self, sources: dict[int, RateLimit]) -> None:
+        self._sources = sources
+        for limit in sources.values():
+            limit.per_s = self._per_s / len(sources)

@@ -15,7 +15,7 @@ from openral.manifest.robot import RobotDescription
 from openral.manifest.yaml_file import parse_yaml
 from openral.ros.message import Message
 from openral.ros.types import new
-from openral.safety.case_world import ObstacleCase, VoxelCase
+from openral.safety.case_world import HeldCase, ObstacleCase, VoxelCase
 
 Number = Annotated[float, Field(allow_inf_nan=True)]
 """A number of a state or chunk: what is not finite is the kernel's to judge."""
@@ -40,6 +40,13 @@ class BaseCase(Model):
     """In m."""
     yaw: float = 0.0
     """In rad."""
+
+
+class TrailCase(BaseCase):
+    """Where the base was before."""
+
+    age: NonNegative
+    """How long before the chunk was judged, in s."""
 
 
 class SlotCase(Model):
@@ -131,10 +138,16 @@ class Case(Model):
     """Every driven joint as it was measured, by name."""
     world: tuple[ObstacleCase, ...] | None = None
     """The known obstacles; absent: none were ever received."""
+    world_fixed: bool = False
+    """Whether the obstacles are in the frame of the base's odometry, and not in the base's own."""
+    held: tuple[HeldCase, ...] = ()
+    """What the robot holds; counts where obstacles are known."""
     voxels: VoxelCase | None = None
     """The voxel map; absent: none was ever received."""
     base: BaseCase | None = None
     """Where the base was; absent: never received. Fixed robots have none."""
+    trail: tuple[TrailCase, ...] = ()
+    """Where the base was before, oldest first."""
     chunk: ChunkCase
     """The proposed motion."""
     ages: Ages = Ages()

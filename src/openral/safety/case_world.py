@@ -1,4 +1,4 @@
-"""The world of a written-down stop: obstacles and voxels, in the robot's base frame."""
+"""The world of a written-down stop: obstacles, voxels, and what the robot holds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from openral.manifest.base import CrossCheckError, Location, Model, NonNegative, Positive, Vec3
+from openral.safety.held import Held
 from openral.safety.obstacles import Box, Capsule, Obstacle, Sphere, VoxelGrid
 
 _MAX_CELLS = 16_000_000
@@ -73,7 +74,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class VoxelCase(Model):
-    """Occupied cells of a grid in the base frame."""
+    """Occupied cells of a grid."""
 
     origin: Vec3
     """Lowest corner of cell (0, 0, 0), in m."""
@@ -83,6 +84,8 @@ class VoxelCase(Model):
     """Cells along x, y and z."""
     occupied: tuple[tuple[int, int, int], ...]
     """Indices of the cells where something is."""
+    fixed: bool = False
+    """Whether the grid stands in the frame of the base's odometry, and not in the base's own."""
 
     @model_validator(mode="after")
     def _inside(self) -> Self:
@@ -102,4 +105,25 @@ class VoxelCase(Model):
         cells = np.zeros(self.shape, np.bool_)
         if self.occupied:
             cells[tuple(np.array(self.occupied).T)] = True
-        return VoxelGrid(cells, self.origin, self.resolution)
+        return VoxelGrid(cells, self.origin, self.resolution, self.fixed)
+
+
+class HeldCase(Model):
+    """An object that moves with a link: a capsule in the link's frame."""
+
+    id: str
+    """The name that a verdict calls it by."""
+    link: str
+    """The link that carries it."""
+    p0: Vec3
+    """One end of the segment, in m."""
+    p1: Vec3
+    """The other end."""
+    radius: NonNegative
+    """In m."""
+    touches: tuple[str, ...] = ()
+    """Links that may touch it."""
+
+    def held(self) -> Held:
+        """The kernel's form of it."""
+        return Held(self.id, self.link, self.p0, self.p1, self.radius, self.touches)

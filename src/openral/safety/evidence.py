@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections import deque
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from openral.manifest.control import ControlMode
 from openral.ros import types
 from openral.safety.joint_readings import JointReadings
 from openral.safety.obstacles import Box, Obstacle, Sphere, VoxelGrid
+from openral.safety.surroundings import KnownWorld
 
 _NEVER_S = 1e6
 _MODES = {mode.byte: mode.value for mode in ControlMode}
@@ -24,9 +27,10 @@ class Evidence:
 
     def __init__(self, readings: JointReadings) -> None:
         self.readings = readings
-        self.world: tuple[list[Obstacle], int] | None = None
+        self.world: tuple[KnownWorld, int] | None = None
         self.voxels: tuple[VoxelGrid, int] | None = None
-        self.base: tuple[tuple[float, float, float], int] | None = None
+        self.trail: deque[tuple[tuple[float, float, float], int]] = deque(maxlen=128)
+        """The base's poses, newest last."""
 
     def of(self, payload: bytes, now_ns: int, recovering: bool) -> str:
         """The case of a candidate; one that cannot be written as a case is given as it came."""
@@ -35,17 +39,25 @@ class Evidence:
         except (CorruptMessage, ValueError, KeyError):
             return json.dumps({"candidate_cdr": base64.b64encode(payload[:4096]).decode()})
         case: dict[str, Any] = {"state": self._state(), "chunk": chunk, "recovering": recovering}
-        known = self.readings.complete
-        ages = {"state": _age(now_ns, self.readings.stamp_ns) if known else _NEVER_S}
+        complete = self.readings.complete
+        ages = {"state": _age(now_ns, self.readings.stamp_ns) if complete else _NEVER_S}
         if self.world is not None:
-            case["world"] = [_obstacle(o) for o in self.world[0]]
+            known = self.world[0]
+            case["world"] = [_obstacle(o) for o in known.obstacles]
+            case["world_fixed"] = known.fixed
+            case["held"] = [asdict(held) for held in known.held]
             ages["world"] = _age(now_ns, self.world[1])
         if self.voxels is not None:
             case["voxels"] = _voxels(self.voxels[0])
             ages["voxels"] = _age(now_ns, self.voxels[1])
-        if self.base is not None:
-            case["base"] = dict(zip(("x", "y", "yaw"), self.base[0], strict=True))
-            ages["base"] = _age(now_ns, self.base[1])
+        if self.trail:
+            *before, (pose, stamp) = self.trail
+            case["base"] = dict(zip(("x", "y", "yaw"), pose, strict=True))
+            ages["base"] = _age(now_ns, stamp)
+            case["trail"] = [
+                dict(zip(("x", "y", "yaw"), p, strict=True)) | {"age": _age(now_ns, at)}
+                for p, at in before
+            ]
         return json.dumps({**case, "ages": ages})
 
     def _state(self) -> dict[str, dict[str, float]]:
@@ -105,6 +117,7 @@ def _obstacle(o: Obstacle) -> dict[str, Any]:
 def _voxels(grid: VoxelGrid) -> dict[str, Any]:
     return {
         "origin": grid.origin,
+        "fixed": grid.fixed,
         "resolution": grid.resolution,
         "shape": grid.cells.shape,
         "occupied": np.argwhere(grid.cells).tolist(),

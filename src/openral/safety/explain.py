@@ -32,9 +32,13 @@ def kernel_of(case: Case, robot: RobotDescription) -> Kernel:
     velocity = np.array([case.state[name].velocity for name in names])
     kernel.set_state(position, velocity, stamp(case.ages.state))
     if case.world is not None:
-        kernel.set_world([o.obstacle() for o in case.world], stamp(case.ages.world))
+        held = [h.held() for h in case.held]
+        obstacles = [o.obstacle() for o in case.world]
+        kernel.set_world(obstacles, stamp(case.ages.world), held, case.world_fixed)
     if case.voxels is not None:
         kernel.set_voxels(case.voxels.grid(), stamp(case.ages.voxels))
+    for past in case.trail:
+        kernel.set_base((past.x, past.y, past.yaw), stamp(past.age))
     if case.base is not None:
         pose = (case.base.x, case.base.y, case.base.yaw)
         kernel.set_base(pose, stamp(case.ages.base))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from openral import tracing
 from openral.errors import CorruptMessage
 from openral.ros import types
 from openral.ros.clock import NS
 from openral.ros.publisher import Publisher
-from openral.safety.candidate import NO_HEAD, CandidateHead, RateLimit, candidate_head
+from openral.safety.candidate import NO_HEAD, CandidateHead, FairLimit, candidate_head
 from openral.safety.kernel import Gate, Verdict
 from openral.safety.running_chunk import RunningChunk
 from openral.safety.safety_status import Mode
+from openral.safety.traced_check import trace_check
 from openral.safety.verdict_message import (
     ACCEPTED,
     DROPPED,
@@ -39,7 +41,7 @@ class Judge:
         self._kernel = node.kernel
         self._settings = node.settings
         self._safe, self._verdicts = safe, verdicts
-        self._limit = RateLimit(self._settings.max_candidates_hz, _BURST)
+        self._limit = FairLimit(self._settings.max_candidates_hz, _BURST)
         self._running: RunningChunk | None = None
         self._running_head = NO_HEAD
         period = self._kernel.robot.safety.recheck_s / _CHECKS_PER_PROOF
@@ -77,10 +79,10 @@ class Judge:
             return f"simulated time has stood still for {silent:.1f} s"
         return ""
 
-    def take(self, payload: bytes) -> None:
-        """Handles one candidate."""
+    def take(self, payload: bytes, source: int = 0) -> None:
+        """Handles one candidate; `source` tells its publisher from others."""
         status = self._node.status
-        if not self._limit.allow(time.monotonic()):
+        if not self._limit.allow(time.monotonic(), source):
             status.dropped += 1
             return
         began = time.perf_counter_ns()
@@ -94,6 +96,9 @@ class Judge:
             if status.mode is Mode.RECOVERY and self._kernel.gate is Gate.READY:
                 self._node.recovered()
         self._tell(decision, head, payload, now)
+        if tracing.enabled():
+            spent = time.perf_counter_ns() - began
+            trace_check(decision, head.trace_id, spent, self._node.inputs.clearance())
 
     def _unfit(self, head: CandidateHead, now: int) -> tuple[str, str] | None:
         if fault := self.clock_fault():

@@ -14,8 +14,9 @@ from openral.errors import ConfigError
 from openral.manifest.robot import RobotDescription
 from openral.ros.message import Message
 from openral.ros.types import registry
+from openral.safety.held import Held
 from openral.safety.obstacles import Obstacle, VoxelGrid
-from openral.safety.robot_model import robot_model
+from openral.safety.robot_model import link_order, robot_model
 
 Verdict = _core.Verdict
 Joints = Mapping[str, float] | ArrayLike
@@ -60,6 +61,7 @@ class Kernel:
         self.robot = robot
         self.estop_reason: str | None = None
         self._index = {name: i for i, name in enumerate(robot.joint_names)}
+        self._links = link_order(robot)
         try:
             self._core = _core.Kernel(
                 robot_model(robot),
@@ -83,20 +85,32 @@ class Kernel:
         velocity = np.zeros(len(self._index)) if qd is None else self._joints(qd)
         self._core.set_state(position, velocity, stamp_ns)
 
-    def set_world(self, obstacles: Iterable[Obstacle], stamp_ns: int) -> None:
-        """All known obstacles, in the base's frame as it was at the stamp; replaces the last."""
+    def set_world(
+        self,
+        obstacles: Iterable[Obstacle],
+        stamp_ns: int,
+        held: Iterable[Held] = (),
+        fixed: bool = False,
+    ) -> None:
+        """All known obstacles, and what the robot holds; replaces the last.
+
+        Obstacles are in the base's frame as it was at the stamp; `fixed`: in the frame of its
+        odometry. What is held moves with its link and is checked like one.
+        """
+        primitives = [o.primitive() for o in obstacles]
         try:
-            self._core.set_world([o.primitive() for o in obstacles], stamp_ns)
+            in_hand = [h.in_kernel(self._links) for h in held]
+            self._core.set_world(primitives, in_hand, fixed, stamp_ns)
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
     def set_voxels(self, grid: VoxelGrid, stamp_ns: int) -> None:
-        """The occupied voxels, in the base's frame as it was at the stamp.
+        """The occupied voxels, in the grid's own frame; see VoxelGrid.fixed.
 
         Rebuilds the distance field on the calling thread, without the interpreter's lock.
         """
         try:
-            self._core.set_voxels(grid.bytes(), grid.origin, grid.resolution, stamp_ns)
+            self._core.set_voxels(grid.bytes(), grid.origin, grid.resolution, grid.fixed, stamp_ns)
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
@@ -150,6 +164,22 @@ class Kernel:
         """Least distance to the world and between links at a pose, cut off at `reach`."""
         world, own = self._core.clearance(self._joints(q), reach)
         return world, own
+
+    def clear(self, configurations: ArrayLike) -> NDArray[np.bool_]:
+        """Which configurations, one a row in the manifest's order, keep the margins.
+
+        From other links and from the obstacles and voxels last set, whatever their age; as they
+        stand, with no motion and no tracking error around them.
+        """
+        rows = np.ascontiguousarray(configurations, np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self._index):
+            raise ConfigError(
+                f"configurations of shape {rows.shape}: robot '{self.robot.id}' takes rows of "
+                f"{len(self._index)} joint positions"
+            )
+        out = np.zeros(len(rows), bool)
+        self._core.clear(rows, out)
+        return out
 
     def _joints(self, values: Joints) -> NDArray[np.float64]:
         if not isinstance(values, Mapping):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -32,10 +33,14 @@ class KernelInputs:
         self._readings = JointReadings(kernel.robot)
         self._evidence = Evidence(self._readings)
         self._complaints: dict[str, str] = {}
+        self._odom_frame = ""
+        self.settle: Callable[[], None] = lambda: None
+        """Waits until all that was heard has reached the kernel: for graphs in one thread."""
 
     def open(self) -> list[Callable[[], None]]:
         """Begins to listen; returns the calls that end it."""
         voxels = VoxelThread(self._on_voxels)
+        self.settle = voxels.settle
         make = self._node.create_subscription
         joints = "sensor_msgs/msg/JointState"
         made = [
@@ -58,6 +63,10 @@ class KernelInputs:
             return f"the joint state was measured {age / NS:.3f} s ago (limit {limit:g} s)"
         return ""
 
+    def clearance(self) -> float:
+        """Least distance to the world and between links as measured now, at most half a metre."""
+        return min(self._kernel.clearance(self._readings.q))
+
     def margin_hint(self) -> str:
         """What an operator should know before moving from here."""
         safety = self._kernel.robot.safety
@@ -78,6 +87,7 @@ class KernelInputs:
         self._readings.tell(self._kernel)
 
     def _on_odom(self, message: Any) -> None:
+        self._odom_frame = message.header.frame_id
         pose, turn = message.pose.pose.position, message.pose.pose.orientation
         yaw = math.atan2(
             2 * (turn.w * turn.z + turn.x * turn.y), 1 - 2 * (turn.y * turn.y + turn.z * turn.z)
@@ -86,26 +96,28 @@ class KernelInputs:
 
     def _take_base(self, pose: tuple[float, float, float], stamp: int) -> None:
         self._kernel.set_base(pose, stamp)
-        self._evidence.base = pose, stamp
+        self._evidence.trail.append((pose, stamp))
 
     def _on_world(self, message: Any) -> None:
         self._use("obstacles", lambda: self._take_world(message))
 
     def _take_world(self, message: Any) -> None:
-        self._evidence.world = tell_world(self._kernel, message), stamp_ns(message)
+        world = tell_world(self._kernel, message, self._odom_frame)
+        self._evidence.world = world, stamp_ns(message)
 
     def _on_voxels(self, payload: bytes) -> None:
         self._use("voxels", lambda: self._take_voxels(payload))
 
     def _take_voxels(self, payload: bytes) -> None:
         message = types.decode(_VOXELS, payload)
-        grid = tell_voxels(self._kernel, message, self._unknown_blocks)
+        grid = tell_voxels(self._kernel, message, self._unknown_blocks, self._odom_frame)
         self._evidence.voxels = grid, stamp_ns(message)
 
     def _use(self, what: str, take: Callable[[], None]) -> None:
         try:
             take()
         except (ConfigError, CorruptMessage) as error:
-            if self._complaints.get(what) != str(error):
-                self._complaints[what] = str(error)
+            gist = re.sub(r"\d[\d.]*", "#", str(error))  # once, not for every second of its age
+            if self._complaints.get(what) != gist:
+                self._complaints[what] = gist
                 self._node.log.error(f"{what} cannot be used", reason=str(error))

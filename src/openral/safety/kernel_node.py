@@ -8,9 +8,12 @@ from functools import partial
 from typing import Any
 
 from openral.manifest.library import load_robot
+from openral.ros.clock import NS, Jump
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.publisher import Publisher
+from openral.ros.qos import QoS
+from openral.ros.subscription import Subscription
 from openral.safety import topics
 from openral.safety.candidate import NO_HEAD
 from openral.safety.judge import Judge
@@ -25,6 +28,8 @@ from openral.safety.verdict_message import STOP, WARNING, estop_event, failure_m
 
 _REPORT_EVERY_S = 1.0
 _LONGEST_TEXT = 300
+_CANDIDATES = QoS(depth=200)
+"""Deep enough that one who floods does not push out what others propose."""
 
 
 class SafetyKernelNode(LifecycleNode):
@@ -39,6 +44,7 @@ class SafetyKernelNode(LifecycleNode):
         self._undo_active: list[Callable[[], None]] = []
         self._own_event: Any = None
         self._stop_beat = 0
+        self._jump: Jump | None = None
         self._reported: dict[str, float] = {}
         self._flooded = 0
 
@@ -61,7 +67,7 @@ class SafetyKernelNode(LifecycleNode):
         self.inputs = KernelInputs(self, self.kernel, settings.unknown_blocks)
         self._open()
         self.judge = Judge(self, self._safe, self._verdicts)
-        self._undo.append(self.judge.close)
+        self._undo += [self.judge.close, self.clock.on_jump(self._on_jump)]
         self._wall_timer(1 / settings.heartbeat_hz, self._beat)
         self._beat()
         if settings.warn_only:
@@ -89,12 +95,12 @@ class SafetyKernelNode(LifecycleNode):
         """Begins to listen; still nothing passes before a reset."""
         with self.context.presence.one_announcement():
             self._undo_active += self.inputs.open()
-            self._subscribe(
+            candidates = self._subscribe(
                 self._undo_active,
                 "ActionChunk",
                 topics.CANDIDATE,
-                self.judge.take,
-                topics.COMMAND,
+                lambda payload: self.judge.take(payload, candidates.source),
+                _CANDIDATES,
                 raw=True,
             )
         return Outcome.SUCCESS
@@ -177,6 +183,7 @@ class SafetyKernelNode(LifecycleNode):
         self._state_topic.publish(self.status.message(self.now(), self._seal.sequence))
 
     def _beat(self) -> None:
+        self._look_at_clock()
         self._tell()
         self._stop_watch.check()
         if (flooded := self.judge.flooded) != self._flooded:
@@ -184,6 +191,20 @@ class SafetyKernelNode(LifecycleNode):
             text = f"{flooded} candidates dropped unread: more than {limit:g} a second"
             self.report_drop("flood", text, NO_HEAD.trace_id)
             self._flooded = flooded
+
+    def _on_jump(self, jump: Jump) -> None:
+        """Called on the clock's own thread."""
+        self._jump = jump
+        if self._loop is not None:
+            self._loop.post(self._look_at_clock)
+
+    def _look_at_clock(self) -> None:
+        """A time that went back no longer bounds the age of anything: motion ends."""
+        jump, self._jump = self._jump, None
+        if jump is not None and self.status.mode in (Mode.ARMED, Mode.RECOVERY):
+            before, after = jump.before_ns / NS, jump.after_ns / NS
+            text = f"simulated time went back from {before:.3f} s to {after:.3f} s"
+            self.stop("kernel", "clock_back", text)
 
     @property
     def seal(self) -> Seal:
@@ -256,9 +277,10 @@ class SafetyKernelNode(LifecycleNode):
         callback: Callable[[Any], None],
         qos: Any,
         raw: bool = False,
-    ) -> None:
+    ) -> Subscription:
         made = self.create_subscription(f"openral_msgs/msg/{kind}", topic, callback, qos, raw=raw)
         undo.append(lambda: self.destroy_subscription(made))
+        return made
 
     def _wall_timer(self, period_s: float, callback: Callable[[], None]) -> None:
         timer = self.create_wall_timer(period_s, callback)

@@ -32,7 +32,7 @@ class KernelParameters:
     candidate_max_age_s: float = 0.5
     """Oldest proposal that is judged at all."""
     max_candidates_hz: float = 400.0
-    """Proposals beyond this rate are dropped unread."""
+    """Proposals beyond this rate are dropped unread; several proposers share it alike."""
     clock_stall_s: float = 0.5
     """Real time without a new /clock after which simulated time counts as stalled."""
     stop_answer_s: float = 0.5

@@ -1,4 +1,4 @@
-"""What the robot must not touch: obstacles with names, and voxels. All in the base's frame."""
+"""What the robot must not touch: obstacles with names, and voxels."""
 
 from __future__ import annotations
 
@@ -73,6 +73,9 @@ class VoxelGrid:
     """Lowest corner of cell (0, 0, 0)."""
     resolution: float
     """Side of a cell in metres."""
+    fixed: bool = False
+    """Whether it stands still in the frame of the base's odometry; else it is in the base's frame
+    as that was at the stamp."""
 
     def bytes(self) -> NDArray[np.uint8]:
         """The cells as the kernel reads them: one byte each, without a copy where possible."""

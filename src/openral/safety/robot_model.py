@@ -62,6 +62,11 @@ def fill_model(model: _core.RobotModel, robot: RobotDescription) -> None:
     _fill_envelope(model.envelope, robot.safety)
 
 
+def link_order(robot: RobotDescription) -> list[str]:
+    """Link names in the kernel's order."""
+    return [robot.root, *(joint.child for joint in joints_from_root(robot))]
+
+
 def grasping_links(robot: RobotDescription) -> set[str]:
     """Links that a gripper or hand joint moves."""
     found: set[str] = set()

@@ -1,11 +1,14 @@
 """What the graph says is around the robot, as the kernel takes it.
 
-What cannot be used (another frame, an object held by a link, a map that its maker calls unhealthy)
-makes the whole view unusable, so that motion is dropped instead of judged by an older view.
+Views are in the base frame as it was at their stamp, or in the frame of the base's odometry.
+What cannot be used (another frame, an object on a link that does not exist, a map that its maker
+calls unhealthy) makes the whole view unusable, so that motion is dropped instead of judged by an
+older view.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from openral.errors import ConfigError, choices
 from openral.ros.clock import NS
+from openral.safety.held import Held, held_object
 from openral.safety.kernel import Kernel
 from openral.safety.obstacles import Box, Capsule, Obstacle, Sphere, VoxelGrid
 
@@ -29,27 +33,41 @@ def stamp_ns(message: Any) -> int:
     return int(message.header.stamp.sec) * NS + int(message.header.stamp.nanosec)
 
 
-def tell_world(kernel: Kernel, message: Any) -> list[Obstacle]:
+@dataclass(frozen=True)
+class KnownWorld:
+    """What a WorldCollision says."""
+
+    obstacles: list[Obstacle]
+    held: list[Held]
+    """Objects that move with a link of the robot."""
+    fixed: bool
+    """Whether the obstacles are in the frame of the base's odometry."""
+
+
+def tell_world(kernel: Kernel, message: Any, odom_frame: str = "") -> KnownWorld:
     """Gives a WorldCollision to the kernel; raises ConfigError after making it unusable."""
     stamp = stamp_ns(message)
     try:
-        _require_frame(kernel, message)
-        found = [obstacle(primitive) for primitive in message.primitives]
+        fixed = _stands_still(kernel, message, odom_frame)
+        found = [obstacle(p) for p in message.primitives if not p.attached_link]
+        held = [held_object(p) for p in message.primitives if p.attached_link]
+        kernel.set_world(found, stamp, held, fixed)
     except ConfigError:
         _spoil_world(kernel, stamp)
         raise
-    kernel.set_world(found, stamp)
-    return found
+    return KnownWorld(found, held, fixed)
 
 
-def tell_voxels(kernel: Kernel, message: Any, unknown_blocks: bool) -> VoxelGrid:
+def tell_voxels(
+    kernel: Kernel, message: Any, unknown_blocks: bool, odom_frame: str = ""
+) -> VoxelGrid:
     """Gives an OccupancyVoxels to the kernel; raises ConfigError after making it unusable."""
     stamp = stamp_ns(message)
     try:
-        _require_frame(kernel, message)
+        fixed = _stands_still(kernel, message, odom_frame)
         if not message.healthy:
-            raise ConfigError("the voxel map's maker calls it unhealthy")
-        grid = voxel_grid(message, unknown_blocks)
+            raise ConfigError(_ill(message))
+        grid = replace(voxel_grid(message, unknown_blocks), fixed=fixed)
     except ConfigError:
         _spoil_voxels(kernel, stamp)
         raise
@@ -58,12 +76,7 @@ def tell_voxels(kernel: Kernel, message: Any, unknown_blocks: bool) -> VoxelGrid
 
 
 def obstacle(primitive: Any) -> Obstacle:
-    """A CollisionPrimitive in the base's frame."""
-    if primitive.attached_link:
-        raise ConfigError(
-            f"object '{primitive.id}' is attached to link '{primitive.attached_link}'; "
-            "the kernel takes objects that stand in the base frame only"
-        )
+    """A CollisionPrimitive that stands in the world."""
     at, turn = primitive.pose.position, primitive.pose.orientation
     centre = (at.x, at.y, at.z)
     quaternion = (turn.x, turn.y, turn.z, turn.w)
@@ -98,7 +111,9 @@ def voxel_grid(message: Any, unknown_blocks: bool) -> VoxelGrid:
         flat[cells] = 1
     else:
         raise ConfigError(f"a voxel map in encoding {message.encoding}; valid: 0 (bits), 1 (cells)")
-    if unknown_blocks and len(message.unknown):
+    if unknown_blocks:
+        if not len(message.unknown):
+            raise ConfigError("unknown_blocks is set and the voxel map does not tell what it is")
         flat = flat | _unpacked(message.unknown, count, "unknown")
     cells_xyz = np.ascontiguousarray(flat.reshape(dims[::-1]).transpose(2, 1, 0))
     return VoxelGrid(cells_xyz, origin, message.resolution)
@@ -110,10 +125,20 @@ def _unpacked(packed: Any, count: int, field: str) -> NDArray[np.uint8]:
     return np.unpackbits(np.asarray(packed, np.uint8), count=count, bitorder="little")
 
 
-def _require_frame(kernel: Kernel, message: Any) -> None:
+def _stands_still(kernel: Kernel, message: Any, odom_frame: str) -> bool:
+    """Whether a view is in the frame of the odometry, and not in the base's own."""
     frame, wanted = message.header.frame_id, kernel.robot.base_frame
-    if frame not in ("", wanted):
-        raise ConfigError(f"a view of the world in frame '{frame}'; {choices(frame, [wanted])}")
+    if frame in ("", wanted):
+        return False
+    valid = [wanted, odom_frame] if odom_frame and kernel.robot.base_joints else [wanted]
+    if frame not in valid:
+        raise ConfigError(f"a view of the world in frame '{frame}'; {choices(frame, valid)}")
+    return True
+
+
+def _ill(message: Any) -> str:
+    faults = [f"'{s.name}': {s.detail}" for s in message.sensors if s.state != 0]
+    return "the voxel map's maker calls it unhealthy" + "".join(f"; {fault}" for fault in faults)
 
 
 def _spoil_world(kernel: Kernel, stamp: int) -> None:

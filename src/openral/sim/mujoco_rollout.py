@@ -184,8 +184,7 @@ class MujocoRollout:
         index, lens = self._cameras.index(camera), self._cameras.lens(camera, size)
         near, far = camera_range(self.robot, self._cameras.named(camera).name)
         pixels = size or self._cameras.named(camera).resolution
-        depth = self.renderer.depth(self.data, index, pixels)
-        geoms = self.renderer.segments(self.data, index, pixels)
+        depth, geoms = self.renderer.depth_and_segments(self.data, index, pixels)
         depth[self._own_geoms[geoms]] = np.nan
         depth[~((depth >= near) & (depth <= far))] = np.nan
         return Cloud(unproject(depth, lens), lens)

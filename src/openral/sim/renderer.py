@@ -59,16 +59,31 @@ class Renderer:
         depth[depth >= 0.999 * far] = np.inf
         return depth
 
+    def depth_and_segments(
+        self, data: mujoco.MjData, camera: int, size: tuple[int, int]
+    ) -> tuple[Depth, Segments]:
+        """Distances, and the geom behind each pixel, -1 where there is none: drawn once for both.
+
+        MuJoCo draws depth in the colours of its segments, which are still there to be read.
+        """
+        depth = self.depth(data, camera, size)
+        renderer = self._by_size[size]
+        colours = np.empty((*depth.shape, 3), np.uint8)
+        mujoco.mjr_readPixels(colours, None, renderer._rect, renderer._mjr_context)
+        segment = colours[..., 0].astype(np.int32)
+        segment += colours[..., 1].astype(np.int32) << 8
+        segment += colours[..., 2].astype(np.int32) << 16
+        geoms = renderer.scene.geoms[: renderer.scene.ngeom]
+        kind = int(mujoco.mjtObj.mjOBJ_GEOM)
+        behind = np.full(len(geoms) + 1, -1, np.int32)  # segment 0 is where nothing is
+        for geom in geoms:
+            if geom.segid != -1 and int(geom.objtype) == kind:
+                behind[geom.segid + 1] = geom.objid
+        return depth, np.flipud(behind[segment])
+
     def segments(self, data: mujoco.MjData, camera: int, size: tuple[int, int]) -> Segments:
         """The geom behind each pixel, -1 where there is none."""
-        renderer = self._ready(data, camera, size)
-        renderer.enable_segmentation_rendering()
-        try:
-            pair = renderer.render()
-        finally:
-            renderer.disable_segmentation_rendering()
-        geom = int(mujoco.mjtObj.mjOBJ_GEOM)
-        return np.where(pair[..., 1] == geom, pair[..., 0], -1).astype(np.int32)
+        return self.depth_and_segments(data, camera, size)[1]
 
     def close(self) -> None:
         """Frees the GL contexts; drawing again makes new ones."""

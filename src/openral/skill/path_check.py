@@ -12,13 +12,15 @@ from openral.safety import Box, Kernel
 from openral.sim.rollout import StaticBox
 from openral.skill.skill import Rows, SkillContext
 
+_STATE_AGE_NS = 30_000_000
+
 
 class PathCheck:
     """A kernel of the planner's own: what it refuses would be refused on the way to the motors."""
 
     def __init__(self, context: SkillContext) -> None:
         self._rate_hz = context.rate_hz
-        self._now = 0
+        self._now = _STATE_AGE_NS
         self._kernel = Kernel(context.robot)
         self._root_to_base = Kinematics(context.robot)
         self._robot, self._boxes = context.robot, context.obstacles
@@ -26,11 +28,12 @@ class PathCheck:
         self.refusal = ""
         """Why the last path was refused, in a sentence."""
 
-    def clear(self, start: Rows, rows: Rows) -> bool:
-        """Whether rows of joint positions, begun at `start`, would pass."""
+    def clear(self, start: Rows, rows: Rows, speed: Rows | None = None) -> bool:
+        """Whether rows of joint positions, begun at `start` with a joint speed, would pass."""
         self._now += 1_000_000  # a kernel refuses to judge while its clock stands still
         self._kernel.reset()
-        self._kernel.set_state(start, stamp_ns=self._now)
+        # On the graph the kernel goes by a state that was measured a moment ago.
+        self._kernel.set_state(start, speed, stamp_ns=self._now - _STATE_AGE_NS)
         if self._base_columns:
             x, y, yaw = (float(start[column]) for column in self._base_columns)
             self._kernel.set_base((x, y, yaw), self._now)

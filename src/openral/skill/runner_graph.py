@@ -19,6 +19,7 @@ from openral.skill import topics
 from openral.skill.bus_observer import BusObserver
 
 _ARMED, _ESTOPPED, _RECOVERY = 1, 2, 3
+_EXECUTING = 1
 _SILENT_S = 1.0
 _ERROR = 2
 _MSGS = "openral_msgs/msg"
@@ -34,6 +35,8 @@ class RunnerGraph:
         self.observer = BusObserver(node, robot, self.lock)
         self.listener: Any = None
         self.safety: Any = None
+        self.executing = False
+        """Whether the HAL said last that it runs a chunk."""
         self.episode: dict[str, Any] | None = None
         """The scene's own word on its task; None: there is no simulated task."""
         self._safety_s = 0.0
@@ -48,7 +51,7 @@ class RunnerGraph:
         hear = self._hear
         hear(f"{_MSGS}/Verdict", topics.VERDICT, partial(self._pass, "heard_verdict"), STATE)
         hear(f"{_MSGS}/AppliedAction", topics.APPLIED, partial(self._pass, "heard_applied"), STATE)
-        hear(f"{_MSGS}/HalState", topics.HAL_STATE, partial(self._pass, "heard_hal"), SENSOR)
+        hear(f"{_MSGS}/HalState", topics.HAL_STATE, self._on_hal, SENSOR)
         hear(f"{_MSGS}/SafetyState", topics.SAFETY_STATE, self._on_safety, LATCHED)
         hear("std_msgs/msg/String", topics.EPISODE, self._on_episode, LATCHED)
         speak = self._speak
@@ -78,6 +81,11 @@ class RunnerGraph:
         with self.lock:
             if self.listener is not None:
                 getattr(self.listener, name)(message)
+
+    def _on_hal(self, message: Any) -> None:
+        with self.lock:
+            self.executing = message.state == _EXECUTING
+            self._pass("heard_hal", message)
 
     def _on_safety(self, message: Any) -> None:
         with self.lock:

@@ -61,11 +61,13 @@ class ScriptedPush:
         self._pusher: Pusher | None = None
         self._row: Rows | None = None
         self._seen = np.zeros(0)
+        self._speed = np.zeros(len(robot.driven))
         self._pushing = False
 
     def reset(self, seed: int) -> None:
         """Starts afresh."""
         self._pusher, self._row, self._pushing = None, None, False
+        self._speed = np.zeros_like(self._speed)
 
     def act(self, observation: Observation) -> Rows:
         """The next stroke, approach or retreat; the present targets once nothing is left to do."""
@@ -80,12 +82,14 @@ class ScriptedPush:
             self._pusher = self._begin(cube, observation)
         self._seen = observation.joint_positions
         rows = self._next(self._pusher, cube, goal)
-        if rows is not None and not self._check.clear(self._row, rows):
+        if rows is not None and not self._check.clear(self._row, rows, self._speed):
             self._pusher.gap += _GAP_STEP_M  # a little higher, where the hand is a little freer
             rows = None
         if rows is None:
             self._pushing = False
             rows = np.tile(self._row, (_WAIT_ROWS, 1))
+        last = rows[-2] if len(rows) > 1 else self._row
+        self._speed = (rows[-1] - last) * self._context.rate_hz
         self._row = rows[-1].copy()
         return rows
 
@@ -116,7 +120,7 @@ class ScriptedPush:
             if over is None or down is None:
                 continue
             rows = np.concatenate([up, over, down])
-            if self._check.clear(self._row, rows):
+            if self._check.clear(self._row, rows, self._speed):
                 self._pushing = True
                 return rows
         return None
@@ -203,8 +207,10 @@ class ScriptedPush:
         while pusher.gap < _MAX_GAP_M:
             at = pusher.over(cube, 0.0, pusher.rested(self._row))
             rows = None if at is None else pusher.line(at, cube + _PROBE_M, 0.0)
-            if at is not None and rows is not None and self._check.clear(at, rows):
-                break
+            if at is not None and rows is not None:
+                moving = (rows[0] - at) * self._context.rate_hz
+                if self._check.clear(at, rows, moving):
+                    break
             pusher.gap += _GAP_STEP_M
         pusher.gap += _GAP_STEP_M
 

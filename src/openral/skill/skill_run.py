@@ -26,7 +26,7 @@ from openral.skill.state_vector import StateVector
 
 _SCENE_GRACE_S = 2.0
 _AT_START = 0.1  # rad or m from the starting pose
-_BRAKE_WITHIN_S = 1.0
+_REST_WITHIN_S = 1.0
 
 
 class SkillRun:
@@ -256,31 +256,28 @@ class SkillRun:
     # The end
 
     def _come_to_rest(self, ending: Ending) -> Ending | None:
-        """Brakes what is still in motion; the robot holds by itself after the last row."""
-        flight = self._proposer.flight if self._proposer else None
+        """Brakes what is still in motion and waits until the HAL holds."""
         if self.phase != "finishing":
             self.phase = "finishing"
             self._enter(lambda: None)
-        # After an episode's end the HAL holds, and an action would begin the next one.
-        at_rest = flight is None or self._episode.over or bool(self._graph.not_armed())
-        if flight is None or at_rest or self._waited() > _BRAKE_WITHIN_S:
+        if self._waited() > _REST_WITHIN_S or self._graph.not_armed():
             return self._recorded(ending)
-        now = self._graph.now()
-        if self._brake is None:
-            if flight.verdict is None:  # what became of it is known in a moment
-                return None
-            if flight.over(now):
-                return self._recorded(ending)
+        flight, now = self._proposer.flight if self._proposer else None, self._graph.now()
+        if flight is not None and flight.verdict is None:  # it will be known in a moment
+            return None
+        # After an episode's end the HAL holds, and an action would begin the next one.
+        under_way = flight is not None and not flight.over(now) and not self._episode.over
+        if flight is not None and under_way and self._brake is None:
             assert self._proposer is not None
             slots, dt = braking_rows(flight, self._graph.robot, self._graph.observer.positions, now)
             self._brake = self._proposer.send(slots, dt, self._maker.trace_id(), 0.0)
-            return None
-        return self._recorded(ending) if self._brake.over(now) else None
+        braking = self._brake is not None and not self._brake.over(now)
+        return None if braking or self._graph.executing else self._recorded(ending)
 
     def _recorded(self, ending: Ending) -> Ending:
-        for flight in self._flights():
-            self._graph.record(flight.record(self._graph.now()))
         if self._proposer is not None:
-            self._proposer.flight = None
-        self._brake = None
+            self._proposer.land()
+        if self._brake is not None:
+            self._graph.record(self._brake.record(self._graph.now()))
+            self._brake = None
         return ending

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +16,8 @@ from openral.ros import types
 from openral.ros.convert import from_dict, to_dict
 from openral.ros.graph import Graph
 from openral.ros.qos import CLOCK, DEFAULT, LATCHED, SENSOR
+from tests.ros.interop.ros_process import end_ros, hear, start_ros, tell
 
-HERE = Path(__file__).parent
-VENV = HERE.parents[2] / ".venv-interop"
 STAMP = {"sec": 1700000000, "nanosec": 123456789}
 HEADER = {"stamp": STAMP, "frame_id": "base_link"}
 POSE = {"position": {"x": 1.0, "y": -2.0, "z": 0.5}, "orientation": {"z": 0.6, "w": 0.8}}
@@ -106,41 +103,9 @@ def plain(message: Any) -> Any:
 
 @pytest.fixture
 def peer(domain: int) -> Iterator[subprocess.Popen[str]]:
-    if not (VENV / ".ready").exists():
-        why = VENV / ".unavailable"
-        reason = why.read_text().strip() if why.exists() else "not set up; run `make interop`"
-        pytest.skip(f"no real ROS 2 to talk to: {reason}")
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("ROS_", "RMW_"))
-    }
-    environment |= {
-        "ROS_DOMAIN_ID": str(domain),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "FASTRTPS_DEFAULT_PROFILES_FILE": str(HERE / "fastdds.xml"),
-    }
-    process = subprocess.Popen(
-        [str(VENV / "bin" / "python"), str(HERE / "ros_peer.py")],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = start_ros(domain, "ros_peer.py")
     yield process
-    process.kill()
-    process.communicate()
-
-
-def tell(process: subprocess.Popen[str], line: str) -> None:
-    assert process.stdin is not None
-    process.stdin.write(line + "\n")
-    process.stdin.flush()
-
-
-def hear(process: subprocess.Popen[str]) -> Any:
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line, "the ROS peer died"
-    return json.loads(line)
+    end_ros(process)
 
 
 def test_a_real_ros_2_and_we_understand_each_other(

@@ -22,12 +22,16 @@ from openral.ros.node import time_message
 from openral.safety import topics
 from openral.safety.safety_status import Mode
 
-CHECK_S = 0.01
+CHECK_S = 0.005
+_ATTENTIVE_S = 0.03
+"""Longest part of a gap between checks that counts as silence: who slept may have slept through a
+beat, which is heard right after."""
 _ASLEEP_S = 0.25
 """A gap between checks after which this node itself has been standing still."""
 _AGAIN_S = 0.1
 """How often an event or a stop that had no effect is repeated."""
-_CLEARING_S = 0.5
+_CLEARED_S = 0.5
+"""How long after a reset a measurement may still show the stop before it."""
 _ARMED = (Mode.ARMED, Mode.RECOVERY)
 
 
@@ -41,17 +45,21 @@ class KernelWatch:
         record: GateRecord,
         patience_s: float | None,
         report: Callable[[str, str], None],
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         """`patience_s`: longest silence of the kernel; None: it runs in step with this node."""
+        self._steady = steady
         self._hal, self._clock, self._record = hal, clock, record
         self._patience_s, self._report = patience_s, report
         self.on_stop: Callable[[], None] = lambda: None
         """Called when a stop is in force."""
+        self.longest_silence_s = 0.0
+        """Longest time between two heartbeats."""
         self._place = (0, 0)
         self._mode: Mode | None = None
         self._distrusted = ""
         self._own_event: Any = None
-        self._heard_s = self._checked_s = 0.0
+        self._silent_s = self._checked_s = 0.0
         self._event_s = self._stop_s = self._cleared_s = float("-inf")
 
     @property
@@ -70,7 +78,7 @@ class KernelWatch:
             "openral_msgs/msg/SafetyState", topics.SAFETY_STATE, self.heard, topics.LATCHED
         )
         ports.subscribe(kind, topics.ESTOP, self._on_event, topics.COMMAND)
-        self._checked_s = time.monotonic()
+        self._checked_s = self._steady()
         if self._patience_s is not None:
             ports.wall_timer(CHECK_S, self.check)
 
@@ -91,12 +99,15 @@ class KernelWatch:
         self.check()
         could, before = self._armed, self._mode
         restarted = before is not None and place[0] != self._place[0]
-        self._place, self._heard_s, self._mode = place, time.monotonic(), Mode(state.state)
+        if not restarted and before is not None:
+            self.longest_silence_s = max(self.longest_silence_s, self._silent_s)
+        self._place, self._silent_s, self._mode = place, 0.0, Mode(state.state)
         if self._mode is Mode.ESTOPPED:
             self._distrusted = ""
-            if self._stop(f"{state.source}: {state.reason}"):
+            fresh = before is not Mode.ESTOPPED
+            if self._stop(f"{state.source}: {state.reason}", fresh):
                 self._record.stop_epoch, self._record.stop_beat = place
-                if before is not Mode.ESTOPPED:
+                if fresh:
                     self.on_stop()
         elif self._mode is Mode.IDLE:
             self._distrusted = ""
@@ -114,27 +125,29 @@ class KernelWatch:
         """The kernel is armed and relied on."""
         if not self._stopped:
             return
+        now = self._steady()
         if before in _ARMED:
-            # A stop that was taken back shows only with the next measurement.
-            if time.monotonic() - self._cleared_s > _CLEARING_S:
+            if now - self._cleared_s > _CLEARED_S:
                 self.fault("hal_stopped", "the robot has stopped by itself")
             return
+        self._cleared_s = now
         try:
             self._hal.clear_estop()
-            self._cleared_s = time.monotonic()
         except OpenralError as error:
             self.fault("clear_failed", str(error))
 
     def check(self) -> None:
         """Notices silence, of the kernel and of this very thread; call it often."""
-        now = time.monotonic()
+        now = self._steady()
         asleep, self._checked_s = now - self._checked_s, now
+        self._silent_s += min(asleep, _ATTENTIVE_S)
         if not self._armed or self._patience_s is None:
             return
         if asleep > _ASLEEP_S:
             self.fault("hal_asleep", f"this node stood still for {asleep * 1e3:.0f} ms")
-        elif (silent := now - self._heard_s) > self._patience_s:
-            self.fault("heartbeat_lost", f"no heartbeat of the kernel for {silent * 1e3:.0f} ms")
+        elif self._silent_s > self._patience_s:
+            silent = f"{self._silent_s * 1e3:.0f} ms"
+            self.fault("heartbeat_lost", f"no heartbeat of the kernel for {silent}")
 
     def fault(self, reason: str, detail: str) -> None:
         """Holds, and tells everybody to stop: nothing moves before a reset."""
@@ -152,7 +165,7 @@ class KernelWatch:
         """Somebody asks for a stop: it is applied before the kernel confirms it."""
         if event is not self._own_event and self._mode is not Mode.ESTOPPED:
             self._distrusted = self._distrusted or "estop"
-            if self._stop(event.source[:80] or "unknown"):
+            if self._stop(event.source[:80] or "unknown", fresh=True):
                 self.on_stop()
 
     @property
@@ -162,12 +175,15 @@ class KernelWatch:
         except OpenralError:  # a HAL that cannot measure has not shown that it stands
             return False
 
-    def _stop(self, reason: str) -> bool:
-        """Applies a stop, or repeats one that had no effect; whether it is in force."""
-        if self._stopped:
+    def _stop(self, reason: str, fresh: bool) -> bool:
+        """Applies a stop, or repeats one that had no effect; whether it is in force.
+
+        A fresh one is applied in any case: what was measured may be older than the last reset.
+        """
+        if not fresh and self._stopped:
             return True
-        now = time.monotonic()
-        if now - self._stop_s < _AGAIN_S:
+        now = self._steady()
+        if not fresh and now - self._stop_s < _AGAIN_S:
             return False
         self._stop_s = now
         try:
@@ -175,11 +191,10 @@ class KernelWatch:
         except OpenralError as error:
             self._report("stop_unconfirmed", str(error))
             return False
-        self._stop_s = float("-inf")
         return True
 
     def _tell(self, reason: str) -> None:
-        now = time.monotonic()
+        now = self._steady()
         if now - self._event_s < _AGAIN_S:
             return
         self._event_s = now

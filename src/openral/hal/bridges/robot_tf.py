@@ -24,16 +24,28 @@ Matrix = NDArray[np.float64]
 # From x forward, z up to z forward, x right (REP 103).
 _OPTICAL = np.array([[0.0, 0, 1, 0], [-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 
+WORLD = "world"
+
 
 class RobotTF:
     """Publishes the manifest's chain; a mobile base's own joints are left to its odometry."""
 
-    def __init__(self, ports: Ports, robot: RobotDescription, time: GraphTime) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        robot: RobotDescription,
+        time: GraphTime,
+        root_pose: Matrix | None = None,
+    ) -> None:
+        """`root_pose`: the robot's root in the frame `world`, where that is known."""
         self._time = time
         self._out = ports.publisher("tf2_msgs/msg/TFMessage", "/tf", TF_QOS)
         self._moving = _Moving(robot)
         static = ports.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
-        static.publish(msg.TFMessage(fixed_frames(robot)))
+        frames = fixed_frames(robot)
+        if root_pose is not None and robot.root != WORLD:
+            frames.append(stamped(WORLD, robot.root, 0, Rigid.from_matrix(root_pose)))
+        static.publish(msg.TFMessage(frames))
 
     def publish(self, snapshot: Snapshot, odometry: msg.TransformStamped | None = None) -> None:
         """Tells one measurement; the base's transform travels in the same message."""

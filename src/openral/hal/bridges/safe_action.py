@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from openral import tracing
 from openral.errors import CapabilityMismatch, ConfigError, SafetyViolation
 from openral.hal.bridges.hal_state import GateRecord
 from openral.hal.graph_time import GraphTime
@@ -51,9 +52,10 @@ class SafeActionGate:
             self._record.held_back += 1
             self._report("not_armed", "the kernel is not known to be armed", trace_id)
             return
-        self._execute(action, trace_id)
+        with tracing.span("hal.send_action", trace_id, sequence=int(action.sequence)) as span:
+            span.set(taken=self._execute(action, trace_id))
 
-    def _execute(self, action: Any, trace_id: bytes) -> None:
+    def _execute(self, action: Any, trace_id: bytes) -> bool:
         # From here on an action is known by the number under which it was approved.
         action.chunk.sequence = action.sequence
         expires = int(action.expires.sec) * NS + int(action.expires.nanosec)
@@ -62,8 +64,10 @@ class SafeActionGate:
         except (CapabilityMismatch, ConfigError) as error:
             self._record.unsupported += 1
             self._report("unsupported", str(error), trace_id)
+            return False
         except SafetyViolation as error:
             self._record.held_back += 1
             self._report("stopped", str(error), trace_id)
-        else:
-            self._record.epoch, self._record.sequence = action.epoch, action.sequence
+            return False
+        self._record.epoch, self._record.sequence = action.epoch, action.sequence
+        return True

@@ -1,0 +1,106 @@
+"""The world's mapper: speed beside OctoMap, memory, and how true its map of the kitchen is.
+
+Times are of one core's work (CPU time), OctoMap's too: others may be using the machine.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from openral.safety.kernel import Kernel
+from openral.world.body import Body
+from openral.world.voxel_map import MapOptions, VoxelMap
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from tests.world.quality import CAMERA, LENS, ROBOT, map_quality, sights  # noqa: E402
+
+POSES = [(0.0, 0.0, 0.0), (0.3, 0.2, 0.4), (0.6, 0.0, -0.3)]
+
+
+def _speed(seen: list[Any]) -> tuple[dict[str, float], VoxelMap]:
+    """640×480 depth into a 4×4×2 m map at 2.5 cm, then the kernel's distance field of it."""
+    sight, rng = seen[0], np.random.default_rng(1)
+    views = [sight.noisy(rng, 0.01) for _ in range(20)]
+    voxels, kernel, body = VoxelMap(MapOptions(low_m=0.05)), Kernel(ROBOT), Body(ROBOT)
+    shapes = body.shapes(sight.q, sight.base)
+    voxels.follow(0.0, 0.0)
+    inserts, fields = [], []
+    for view in views:
+        begin = time.thread_time()
+        voxels.see_depth(view, LENS, sight.camera, CAMERA.range_m, shapes)
+        inserts.append(time.thread_time() - begin)
+        grid = voxels.grid()
+        begin = time.thread_time()
+        kernel.set_voxels(grid, 0)
+        fields.append(time.thread_time() - begin)
+    return {
+        "insert_ms": round(float(np.median(inserts)) * 1e3, 2),
+        "field_ms": round(float(np.median(fields)) * 1e3, 2),
+        "insert_best_ms": round(min(inserts) * 1e3, 2),
+        "field_best_ms": round(min(fields) * 1e3, 2),
+    }, voxels
+
+
+def _octomap(seen: list[Any]) -> dict[str, float] | None:
+    """The same views as clouds; both inserts timed in a process of their own."""
+    python = ROOT / ".venv-peers" / "bin" / "python"
+    if not python.exists():
+        return None
+    sight, rng = seen[0], np.random.default_rng(1)
+    height, width = sight.depth.shape
+    u, v = np.meshgrid(np.arange(width), np.arange(height))
+    clouds = []
+    for _ in range(4):
+        z = sight.noisy(rng, 0.01)
+        cloud = np.stack([(u - LENS.cx) / LENS.fx * z, (v - LENS.cy) / LENS.fy * z, z], -1)
+        clouds.append(cloud.reshape(-1, 3) @ sight.camera[:3, :3].T + sight.camera[:3, 3])
+    path = ROOT / "build" / "octomap_clouds.npz"
+    path.parent.mkdir(exist_ok=True)
+    np.savez(path, clouds=np.array(clouds), origin=sight.camera[:3, 3], resolution=0.025)
+    program = str(ROOT / "benchmarks" / "world_rivals" / "octomap_insert.py")
+    done = subprocess.run(
+        [str(python), program, str(path)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        check=True,
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    """Prints one JSON object; OctoMap's part needs tools/peers.sh."""
+    seen = sights(POSES)
+    speed, voxels = _speed(seen)
+    quality, _ = map_quality(seen, 30)
+    peer = _octomap(seen)
+    ours = speed["insert_best_ms"]
+    print(
+        json.dumps(
+            {
+                "benchmark": "world",
+                **speed,
+                "insert_and_field_ms": round(speed["insert_ms"] + speed["field_ms"], 2),
+                "memory_mb": round(voxels.memory / 1e6, 2),
+                "octomap_discretised_ms": peer and round(peer["discretised_ms"], 1),
+                "octomap_plain_ms": peer and round(peer["plain_ms"], 1),
+                "times_faster_than_octomap": peer and round(peer["discretised_ms"] / ours, 1),
+                "surface_cells": quality.surface_cells,
+                "recall": round(quality.recall, 5),
+                "free_cells": quality.free_cells,
+                "false_occupied": round(quality.false_occupied, 6),
+                "false_occupied_beside_surfaces_too": round(quality.false_beside, 6),
+                "noise_m": 0.01,
+            }
+        )
+    )
+
+
+main()

@@ -1,0 +1,50 @@
+"""The window in which a simulation can be watched, where there is a display."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from openral.hal.pacer import Pacer
+from openral.ros.log import NodeLogger
+from openral.sim.rollout import SimRollout
+
+_RATE_HZ = 30.0
+
+
+class Viewer:
+    """MuJoCo's own viewer; everything here runs on the simulation's thread."""
+
+    def __init__(self, rollout: SimRollout, log: NodeLogger) -> None:
+        """Without a display, or for another backend, it warns and shows nothing."""
+        self._pacer = Pacer(_RATE_HZ)
+        self._window: Any = None
+        handles = rollout.mujoco_handles()
+        if handles is None:
+            log.warning("no viewer: the scene's backend is not MuJoCo")
+        elif not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            log.warning("no viewer: there is no display (DISPLAY is not set)")
+        else:
+            self._open(handles, log)
+
+    def _open(self, handles: Any, log: NodeLogger) -> None:
+        try:
+            import mujoco.viewer
+
+            self._window = mujoco.viewer.launch_passive(handles.model, handles.data)
+        except Exception as error:  # whatever the display's driver raises
+            log.warning("no viewer", error=str(error))
+
+    def tick(self, now_ns: int) -> None:
+        """Shows the present state, at 30 Hz; a closed window is not opened again."""
+        if self._window is not None and self._pacer.due(now_ns):
+            if self._window.is_running():
+                self._window.sync()
+            else:
+                self._window = None
+
+    def close(self) -> None:
+        """Closes the window."""
+        window, self._window = self._window, None
+        if window is not None:
+            window.close()

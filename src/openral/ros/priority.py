@@ -1,0 +1,42 @@
+"""Priority for processes that others' safety waits for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+_NICE = -10
+_REAL_TIME = 5
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How a thread is scheduled."""
+
+    kind: int
+    priority: int
+
+
+def raise_priority() -> Policy:
+    """Asks to run before everything ordinary, for all threads that start later.
+
+    For what needs little time itself: a loaded machine must not make a heartbeat late. Returns how
+    it was before; where the system does not allow it, it stays so.
+    """
+    before = Policy(os.sched_getscheduler(0), os.sched_getparam(0).sched_priority)
+    with contextlib.suppress(OSError):
+        if before.kind == os.SCHED_OTHER:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_REAL_TIME))
+    return before
+
+
+def settle_priority(before: Policy) -> None:
+    """Takes `raise_priority` back for the threads that start later; those stay a bit ahead.
+
+    Called once the transport's own threads are there: they alone must never be late, so that a
+    busy process is not deaf.
+    """
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, before.kind, os.sched_param(before.priority))
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)

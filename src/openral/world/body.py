@@ -1,0 +1,76 @@
+"""Body: the robot's capsules and what it holds, wherever its joints are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from openral.errors import ConfigError, choices
+from openral.manifest.kinematics import Kinematics
+from openral.manifest.robot import RobotDescription
+from openral.safety.held import Held, held_object
+
+Matrix = NDArray[np.float64]
+
+
+class Body:
+    """All capsules of a robot, fingers included, and of the objects attached to it."""
+
+    def __init__(self, robot: RobotDescription) -> None:
+        self._kinematics = Kinematics(robot)
+        self._links = self._kinematics.links
+        self._base = self._links.index(robot.base_frame)
+        self._own = [
+            (self._links.index(link.name), np.array([*c.p0, *c.p1, c.radius]))
+            for link in robot.links
+            for c in link.capsules
+        ]
+        self.held: dict[str, Held] = {}
+        """Attached objects by id."""
+
+    def hold(self, primitives: Iterable[Any]) -> list[str]:
+        """Takes all CollisionPrimitives that are attached now; returns the ids of new ones."""
+        now: dict[str, Held] = {}
+        for primitive in primitives:
+            if primitive.attached_link not in self._links:
+                link = primitive.attached_link
+                raise ConfigError(
+                    f"object '{primitive.id}' is attached to no link of the robot; "
+                    f"{choices(link, self._links, 'links')}"
+                )
+            now[primitive.id] = held_object(primitive)
+        fresh = [name for name, held in now.items() if self.held.get(name) != held]
+        self.held = now
+        return fresh
+
+    def link_poses(self, q: ArrayLike) -> dict[str, Matrix]:
+        """Poses of all links in the base frame."""
+        poses = self._in_base(q)
+        return dict(zip(self._links, poses, strict=True))
+
+    def shapes(self, q: ArrayLike, base: Matrix, only: Iterable[str] | None = None) -> Matrix:
+        """Capsules for joint positions, the base frame being at `base`: rows of ends and radius.
+
+        `only`: ids of held objects, to get those alone.
+        """
+        poses = base @ self._in_base(q)
+        held = [(self._links.index(h.link), h.row()) for h in self.held.values()]
+        parts = self._own + held
+        if only is not None:
+            wanted = set(only)
+            parts = [p for p, name in zip(held, self.held, strict=True) if name in wanted]
+        if not parts:
+            return np.zeros((0, 7))
+        where = poses[[link for link, _ in parts]]
+        rows = np.array([row for _, row in parts])
+        for ends in (slice(0, 3), slice(3, 6)):
+            turned = np.einsum("nij,nj->ni", where[:, :3, :3], rows[:, ends])
+            rows[:, ends] = turned + where[:, :3, 3]
+        return rows
+
+    def _in_base(self, q: ArrayLike) -> Matrix:
+        poses = self._kinematics.poses(q)
+        return np.asarray(np.linalg.inv(poses[self._base]) @ poses, float)

@@ -1,0 +1,51 @@
+"""JointHistory: where the joints were at the moment of a picture."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openral.ros.clock import NS
+
+_SPAN_NS = 3 * NS
+
+
+class JointHistory:
+    """Joint positions of the last seconds."""
+
+    def __init__(self) -> None:
+        self._stamps: list[int] = []
+        self._q: list[NDArray[np.float64]] = []
+
+    def add(self, stamp_ns: int, q: NDArray[np.float64]) -> None:
+        """Adds a measurement; one that is not newer than the last is ignored."""
+        if self._stamps and stamp_ns <= self._stamps[-1]:
+            return
+        self._stamps.append(stamp_ns)
+        self._q.append(q.copy())
+        if self._stamps[0] < stamp_ns - 2 * _SPAN_NS:
+            old = bisect_left(self._stamps, stamp_ns - _SPAN_NS)
+            del self._stamps[:old], self._q[:old]
+
+    @property
+    def newest_ns(self) -> int:
+        """The last stamp; 0: there is none."""
+        return self._stamps[-1] if self._stamps else 0
+
+    def at(self, stamp_ns: int) -> NDArray[np.float64] | None:
+        """Positions at a time, interpolated; None where nothing was measured around it."""
+        if not self._stamps or not self._stamps[0] <= stamp_ns <= self._stamps[-1]:
+            return None
+        after = bisect_left(self._stamps, stamp_ns)
+        if self._stamps[after] == stamp_ns:
+            return self._q[after]
+        start, end = self._stamps[after - 1], self._stamps[after]
+        part = (stamp_ns - start) / (end - start)
+        return self._q[after - 1] * (1 - part) + self._q[after] * part
+
+    def forget(self) -> None:
+        """Time was set back."""
+        self._stamps.clear()
+        self._q.clear()

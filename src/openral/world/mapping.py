@@ -1,0 +1,234 @@
+"""Mapping: depth sensors in, the voxel map and its health out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openral.errors import ConfigError, ExtrapolationError, TransformError
+from openral.manifest.robot import RobotDescription
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node import Node, time_message
+from openral.ros.tf import Buffer
+from openral.safety.topics import LATCHED, SENSOR, VOXELS, WORLD
+from openral.world import topics
+from openral.world.body import Body
+from openral.world.joint_history import JointHistory
+from openral.world.sensor_watch import Health, SensorWatch
+from openral.world.view_queue import View, ViewQueue
+from openral.world.voxel_map import VoxelMap
+from openral.world.world_parameters import WorldParameters
+
+Matrix = NDArray[np.float64]
+
+
+class Mapping:
+    """Keeps the map of one robot. Its owner calls `work` whenever joint positions have come: a view
+    is placed once it is known where the robot was."""
+
+    def __init__(
+        self,
+        node: Node,
+        robot: RobotDescription,
+        settings: WorldParameters,
+        joints: JointHistory,
+        frames: Buffer,
+    ) -> None:
+        self._node, self._robot, self._settings = node, robot, settings
+        self._joints, self._frames = joints, frames
+        self.body = Body(robot)
+        self.map = VoxelMap(settings.map_options(robot))
+        self.frame = settings.fixed_frame(robot)
+        limit = robot.safety.voxels_max_age_s
+        self._limit_ns = round(limit * NS)
+        self.queues = [
+            ViewQueue(sensor, SensorWatch(sensor.name, limit), settings.least_seen)
+            for sensor in settings.depth_sensors(robot)
+        ]
+        self._begun = False
+        self._decayed_ns = 0
+        self._attached_unseen: set[str] = set()
+
+    def open(self) -> list[Callable[[], None]]:
+        """Begins to listen and to publish; returns the calls that end it."""
+        node = self._node
+        with node.context.presence.one_announcement():
+            self._voxels = node.create_publisher(msg.OccupancyVoxels, VOXELS, SENSOR)
+            self._centres = node.create_publisher(msg.PointCloud2, topics.VOXEL_POINTS, SENSOR)
+            made = [node.create_subscription(msg.WorldCollision, WORLD, self._on_world, LATCHED)]
+            for queue in self.queues:
+                made += self._listen(queue)
+            service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR, self._on_clear)
+        timer = node.create_timer(1 / self._settings.health_hz, self.tell_health)
+        return [
+            node.clock.on_jump(lambda jump: self.forget()),
+            partial(node.destroy_timer, timer),
+            partial(node.destroy_service, service),
+            *(partial(node.destroy_subscription, one) for one in made),
+            partial(node.destroy_publisher, self._centres),
+            partial(node.destroy_publisher, self._voxels),
+        ]
+
+    def _listen(self, queue: ViewQueue) -> list[Any]:
+        name, make = queue.sensor.name, self._node.create_subscription
+        if self._settings.input == "points":
+            hear = partial(self._see, queue.take_points)
+            return [make(msg.PointCloud2, topics.points(name), hear, SENSOR)]
+        hear = partial(self._see, queue.take_depth)
+        return [
+            make(msg.CameraInfo, topics.camera_info(name), queue.take_info, SENSOR),
+            make(msg.Image, topics.depth(name), hear, SENSOR),
+        ]
+
+    def _see(self, take: Callable[[Any], None], message: Any) -> None:
+        take(message)
+        self.work()
+
+    def forget(self) -> None:
+        """Time was set back: what was seen then says nothing about now."""
+        for queue in self.queues:
+            queue.forget()
+        self.map.forget()
+        self._begun, self._decayed_ns = False, 0
+
+    def work(self) -> None:
+        """Puts what can be placed into the map, and publishes it if it changed."""
+        changed = False
+        for queue in self.queues:
+            while queue.waiting and self._place(queue, queue.waiting[0]):
+                queue.waiting.popleft()
+                changed = True
+        if changed:
+            self._publish()
+
+    def tell_health(self) -> None:
+        """Says so while not all sensors deliver."""
+        if not self.healthy:
+            self._publish()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the map rests on fresh measurements of every sensor that it needs."""
+        now = self._node.now()
+        return bool(self.queues) and all(q.watch.state(now)[0] is Health.OK for q in self.queues)
+
+    def health(self) -> list[Any]:
+        """How each sensor is doing."""
+        now = self._node.now()
+        return [queue.watch.message(now) for queue in self.queues]
+
+    def _place(self, queue: ViewQueue, view: View) -> bool:
+        """False: its place is not known yet."""
+        q = self._joints.at(view.stamp_ns)
+        try:
+            camera = self._pose(queue.sensor.frame_id, view.stamp_ns)
+            base = self._pose(self._robot.base_frame, view.stamp_ns)
+            if q is None:
+                raise ExtrapolationError("where the joints were at its time is not known")
+        except ExtrapolationError as error:
+            if self._node.now() - view.stamp_ns < self._limit_ns:
+                return False
+            queue.watch.failed(Health.STALE, str(error))
+            return True
+        except TransformError as error:
+            queue.watch.failed(Health.MISCONFIGURED, str(error))
+            return True
+        if queue.frozen(view, camera):
+            text = "the same content again and again, although the camera moves"
+            queue.watch.failed(Health.STALE, text)
+            return True
+        self._insert(queue, view, camera, base, self.body.shapes(q, base))
+        queue.watch.used(view.stamp_ns)
+        return True
+
+    def _pose(self, frame: str, stamp: int) -> Matrix:
+        if frame == self.frame:
+            return np.eye(4)
+        return self._frames.lookup(self.frame, frame, stamp).matrix()
+
+    def _insert(
+        self, queue: ViewQueue, view: View, camera: Matrix, base: Matrix, body: Matrix
+    ) -> None:
+        self.map.follow(*base[:3, 3].tolist())
+        if not self._begun:
+            self.map.assume_free(body)
+            self._begun = True
+        reach = queue.sensor.range_m
+        if view.lens is None:
+            self.map.see_points(view.values, camera, reach, body)
+        else:
+            self.map.see_depth(view.values, view.lens, camera, reach, body)
+        every = self._settings.decay_s * NS
+        if every and view.stamp_ns - self._decayed_ns >= every:
+            if self._decayed_ns:
+                self.map.decay()
+            self._decayed_ns = view.stamp_ns
+        if self._attached_unseen:
+            # A grasped object has left its place: what stands there now will be seen again.
+            q = self._joints.at(view.stamp_ns)
+            if q is not None:
+                self.map.clear(self.body.shapes(q, base, self._attached_unseen))
+                self._attached_unseen = set()
+
+    def _on_world(self, message: Any) -> None:
+        try:
+            fresh = self.body.hold(p for p in message.primitives if p.attached_link)
+        except ConfigError as error:
+            self._node.log.error("attached objects cannot be used", reason=str(error))
+            return
+        self._attached_unseen = (self._attached_unseen | set(fresh)) & set(self.body.held)
+
+    def _on_clear(self, request: Any, response: Any) -> Any:
+        self.map.forget()
+        self._begun = False
+        response.success, response.message = True, "everything is unknown"
+        return response
+
+    # What it says
+
+    def message(self) -> Any:
+        """The map as an OccupancyVoxels, stamped by the oldest measurement that it relies on."""
+        bits, unknown = self.map.occupied_bits(), self.map.unknown_bits()
+        if self._settings.unknown == "occupied":
+            bits = bits | unknown
+        x, y, z = self.map.origin
+        return msg.OccupancyVoxels(
+            header=self._header(),
+            resolution=self.map.options.resolution_m,
+            origin=msg.Point(x, y, z),
+            dims=np.array(self.map.dims, np.uint32),
+            encoding=0,
+            bits=bits,
+            unknown=unknown,
+            healthy=self.healthy,
+            sensors=self.health(),
+        )
+
+    def _header(self) -> Any:
+        stamp = min((queue.watch.stamp_ns for queue in self.queues), default=0)
+        return msg.Header(stamp=time_message(stamp), frame_id=self.frame)
+
+    def _publish(self) -> None:
+        self._voxels.publish(self.message())
+        self._centres.publish(self._cloud)
+
+    def _cloud(self) -> Any:
+        cells = np.argwhere(self.map.grid().cells)
+        centres = (cells + 0.5) * self.map.options.resolution_m + np.array(self.map.origin)
+        data = np.ascontiguousarray(centres, np.float32)
+        fields = [msg.PointField(n, 4 * i, msg.PointField.FLOAT32, 1) for i, n in enumerate("xyz")]
+        return msg.PointCloud2(
+            header=self._header(),
+            height=1,
+            width=len(data),
+            fields=fields,
+            point_step=12,
+            row_step=12 * len(data),
+            data=data.view(np.uint8).ravel(),
+            is_dense=True,
+        )

@@ -1,0 +1,135 @@
+"""What the robot believes as a picture: voxels, its own capsules, and what the kernel said last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from openral.safety.obstacles import VoxelGrid
+
+Matrix = NDArray[np.float64]
+Colour = tuple[int, int, int]
+Shape = tuple[float, Callable[[ImageDraw.ImageDraw], None]]
+"""A depth, and what draws there."""
+_BAND = 54
+_LOW, _HIGH = np.array([58, 82, 139.0]), np.array([94, 201, 98.0])
+_BODY: Colour = (230, 232, 236)
+_WARN: Colour = (214, 39, 40)
+# Corners of a cell's faces, counter-clockwise from outside, with the step to the neighbour.
+_FACES = (
+    ((1, 0, 0), ((1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)), 0.82),
+    ((-1, 0, 0), ((0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0)), 0.82),
+    ((0, 1, 0), ((0, 1, 0), (0, 1, 1), (1, 1, 1), (1, 1, 0)), 0.68),
+    ((0, -1, 0), ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)), 0.68),
+    ((0, 0, 1), ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)), 1.0),
+)
+
+
+class Eye:
+    """A camera that looks at a point from behind, above and aside."""
+
+    def __init__(self, target: Sequence[float], yaw: float, size: tuple[int, int]) -> None:
+        away = np.array([np.cos(yaw + 2.6), np.sin(yaw + 2.6), 0.75])
+        self.place = np.array(target) + 3.6 * away / np.linalg.norm(away)
+        forward = np.array(target) - self.place
+        forward /= np.linalg.norm(forward)
+        right = np.cross(forward, [0.0, 0.0, 1.0])
+        right /= np.linalg.norm(right)
+        self._axes = np.stack([right, np.cross(forward, right), forward])
+        self._size, self.focal = size, 1.1 * size[1]
+
+    def see(self, points: Matrix) -> tuple[Matrix, Matrix]:
+        """Pixels and depths."""
+        local = (points - self.place) @ self._axes.T
+        depth = local[..., 2]
+        safe = np.maximum(depth, 1e-3)
+        half = np.array(self._size) / 2
+        return local[..., :2] / safe[..., None] * self.focal + half, depth
+
+
+def world_picture(
+    grid: VoxelGrid,
+    body: Matrix,
+    base: tuple[float, float, float],
+    lines: Sequence[str],
+    *,
+    hit_cell: tuple[int, int, int] | None = None,
+    hit_shapes: Sequence[int] = (),
+    size: tuple[int, int] = (960, 720),
+) -> Image.Image:
+    """Draws occupied cells and capsules (rows of ends and radius, in the grid's frame).
+
+    `base` is the base's x, y and yaw there; `hit_cell` and `hit_shapes` are drawn red.
+    """
+    x, y, yaw = base
+    eye = Eye((x + 0.4 * np.cos(yaw), y + 0.4 * np.sin(yaw), 0.6), yaw, size)
+    image = Image.new("RGB", (size[0], size[1] + _BAND), "white")
+    draw = ImageDraw.Draw(image)
+    shapes = [*_cells(grid, eye, hit_cell), *_capsules(body, eye, hit_shapes)]
+    for _, paint in sorted(shapes, key=lambda shape: -shape[0]):
+        paint(draw)
+    draw.rectangle((0, size[1], size[0], size[1] + _BAND), fill="white")
+    font = ImageFont.load_default(15)
+    for i, line in enumerate(lines[:3]):
+        draw.text((8, size[1] + 3 + 17 * i), line[:130], "black", font)
+    return image
+
+
+def _cells(grid: VoxelGrid, eye: Eye, hit: tuple[int, int, int] | None) -> list[Shape]:
+    corner = np.array(grid.origin)
+    cells = np.pad(np.asarray(grid.cells, bool), 1)
+    shapes: list[Shape] = []
+    index = np.argwhere(cells)
+    if not len(index):
+        return []
+    top = max(1, int(index[:, 2].max()))
+    for step, corners, shade in _FACES:
+        open_ = index[~cells[tuple((index + step).T)]]
+        places = (open_[:, None, :] - 1 + np.array(corners)) * grid.resolution + corner
+        facing = ((eye.place - places[:, 0]) * np.array(step)).sum(axis=1) > 0
+        open_, places = open_[facing], places[facing]
+        pixels, depth = eye.see(places)
+        for cell, polygon, near in zip(open_, pixels, depth, strict=True):
+            if near.min() < 0.1:
+                continue
+            share = cell[2] / top
+            tint = (_LOW * (1 - share) + _HIGH * share) * shade
+            red = hit is not None and tuple(int(c) - 1 for c in cell) == tuple(hit)
+            colour = _WARN if red else (int(tint[0]), int(tint[1]), int(tint[2]))
+            shapes.append((float(near.mean()), _Polygon(polygon, colour)))
+    return shapes
+
+
+def _capsules(body: Matrix, eye: Eye, hit: Sequence[int]) -> list[Shape]:
+    shapes: list[Shape] = []
+    for i, row in enumerate(body):
+        steps = np.linspace(0, 1, max(2, int(np.linalg.norm(row[3:6] - row[:3]) / 0.04) + 1))
+        centres = row[:3] + steps[:, None] * (row[3:6] - row[:3])
+        pixels, depth = eye.see(centres)
+        for at, z in zip(pixels, depth, strict=True):
+            if z > 0.1:
+                radius = float(row[6]) * eye.focal / float(z)
+                colour = _WARN if i in hit else _BODY
+                shapes.append((float(z) - float(row[6]), _Ball(at, radius, colour)))
+    return shapes
+
+
+class _Polygon:
+    def __init__(self, corners: Matrix, colour: Colour) -> None:
+        self._corners, self._colour = corners, colour
+
+    def __call__(self, draw: ImageDraw.ImageDraw) -> None:
+        draw.polygon(self._corners.ravel().tolist(), fill=self._colour)
+
+
+class _Ball:
+    def __init__(self, at: Matrix, radius: float, colour: Colour) -> None:
+        self._at, self._radius, self._colour = at, radius, colour
+
+    def __call__(self, draw: ImageDraw.ImageDraw) -> None:
+        (x, y), r = self._at.tolist(), self._radius
+        red, green, blue = (int(0.72 * c) for c in self._colour)
+        draw.ellipse((x - r, y - r, x + r, y + r), fill=self._colour, outline=(red, green, blue))

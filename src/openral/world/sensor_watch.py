@@ -1,0 +1,75 @@
+"""SensorWatch: how one sensor is doing, judged by the stamps of its measurements."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node import time_message
+
+_SKEW_NS = 10_000_000
+
+
+class Health(IntEnum):
+    """As in SensorHealth."""
+
+    OK = 0
+    SILENT = 1
+    STALE = 2
+    BLIND = 3
+    MISCONFIGURED = 4
+
+
+class SensorWatch:
+    """Remembers a sensor's last usable measurement and what was wrong since."""
+
+    def __init__(self, name: str, max_age_s: float) -> None:
+        self.name = name
+        self._limit = max_age_s
+        self.stamp_ns = 0
+        """When the last usable measurement was taken; 0: never."""
+        self._fault: tuple[Health, str] | None = None
+        self._heard = False
+        self._rate = 0.0
+
+    def used(self, stamp_ns: int) -> None:
+        """A measurement went into the map."""
+        gap = (stamp_ns - self.stamp_ns) / NS
+        if self.stamp_ns and gap > 0:
+            rate = 1 / gap
+            self._rate = rate if self._rate == 0 else 0.8 * self._rate + 0.2 * rate
+        self.stamp_ns = stamp_ns
+        self._heard, self._fault = True, None
+
+    def failed(self, state: Health, detail: str) -> None:
+        """A measurement came that cannot be used."""
+        self._heard, self._fault = True, (state, detail)
+
+    def forget(self) -> None:
+        """Time was set back: nothing was ever heard."""
+        self.stamp_ns, self._fault, self._heard, self._rate = 0, None, False, 0.0
+
+    def state(self, now_ns: int) -> tuple[Health, str]:
+        """The present state, and a sentence if it is not OK."""
+        if self._fault is not None:
+            return self._fault
+        if not self._heard:
+            return Health.SILENT, "nothing was ever heard from it"
+        age = now_ns - self.stamp_ns
+        if not -_SKEW_NS <= age <= self._limit * NS:
+            text = f"last measured {age / NS:.2f} s ago (limit {self._limit:g} s)"
+            return Health.STALE, text
+        return Health.OK, ""
+
+    def message(self, now_ns: int) -> Any:
+        """As SensorHealth."""
+        state, detail = self.state(now_ns)
+        return msg.SensorHealth(
+            name=self.name,
+            state=int(state),
+            stamp=time_message(self.stamp_ns),
+            rate=self._rate if state is Health.OK else 0.0,
+            detail=detail,
+        )

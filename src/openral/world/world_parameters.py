@@ -1,0 +1,114 @@
+"""Parameters of the world's node: given when it starts, fixed from then on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openral.errors import ConfigError, choices
+from openral.manifest.robot import RobotDescription
+from openral.manifest.sensor import DepthCamera
+from openral.ros.node import Node
+from openral.ros.parameters import Descriptor
+from openral.world.voxel_map import MapOptions
+
+FLOOR_M = 0.05
+"""What is lower than this does not stop a robot that drives: it is the floor, seen with noise."""
+
+
+@dataclass(frozen=True)
+class WorldParameters:
+    """How the map is made and how often the state is told."""
+
+    robot_yaml: str = ""
+    """Id, folder or file of the robot's manifest."""
+    mapper: bool = True
+    """Make the voxel map here; false where another program publishes it."""
+    sensors: str = ""
+    """Depth sensors to map, separated by commas; all of the manifest's where empty."""
+    input: str = "depth"
+    """What to map: depth pictures or point clouds."""
+    unknown: str = "free"
+    """What a cell that nobody has seen counts as: free or occupied."""
+    frame: str = ""
+    """The frame in which the map stands still; odom for robots that drive, else the base frame."""
+    resolution_m: float = 0.025
+    """Edge of a cell."""
+    size_m: float = 4.0
+    """Length and width of the window around the robot."""
+    height_m: float = 2.0
+    """Height of the window."""
+    low_m: float = -1.0
+    """Where the window begins above the base; below −0.5: the floor for robots that drive, else
+    0.2 m under the base."""
+    padding_m: float = 0.05
+    """Around the robot's body: what is measured there is taken for the body."""
+    decay_s: float = 0.0
+    """Every so often all evidence fades by one step; 0: never."""
+    least_seen: float = 0.02
+    """A picture with a smaller share of measured pixels is blind."""
+    state_hz: float = 30.0
+    """How often the world state is told."""
+    health_hz: float = 5.0
+    """How often an unhealthy map is told."""
+
+    @classmethod
+    def declared(cls, node: Node) -> WorldParameters:
+        """Declares all on a node and reads what it was given."""
+        values = {}
+        for name, default in vars(cls()).items():
+            low, high = _RANGES.get(name, (None, None))
+            descriptor = Descriptor(
+                read_only=True, minimum=low, maximum=high, choices=_CHOICES.get(name, ())
+            )
+            values[name] = node.declare_parameter(name, default, descriptor).value
+        return cls(**values)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raises ConfigError for what is missing."""
+        if not self.robot_yaml:
+            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
+
+    def depth_sensors(self, robot: RobotDescription) -> list[DepthCamera]:
+        """The cameras to map."""
+        known = {s.name: s for s in robot.sensors if isinstance(s, DepthCamera)}
+        names = [word.strip() for word in self.sensors.split(",") if word.strip()]
+        for name in names:
+            if name not in known:
+                raise ConfigError(
+                    f"'{robot.id}' has no depth sensor '{name}'; {choices(name, known, 'sensors')}"
+                )
+        return [known[name] for name in names] if names else list(known.values())
+
+    def fixed_frame(self, robot: RobotDescription) -> str:
+        """Where the lattice stands still."""
+        return self.frame or ("odom" if robot.base_joints else robot.base_frame)
+
+    def map_options(self, robot: RobotDescription) -> MapOptions:
+        """The layout of the map."""
+        low = self.low_m
+        if low < _UNSET_BELOW:
+            low = FLOOR_M if robot.base_joints else -0.2
+        return MapOptions(
+            resolution_m=self.resolution_m,
+            size_m=(self.size_m, self.size_m, self.height_m),
+            low_m=low,
+            padding_m=self.padding_m,
+        )
+
+
+_UNSET_BELOW = -0.5
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "input": ("depth", "points"),
+    "unknown": ("free", "occupied"),
+}
+_RANGES: dict[str, tuple[float, float]] = {
+    "resolution_m": (0.005, 0.5),
+    "size_m": (0.5, 20.0),
+    "height_m": (0.2, 5.0),
+    "low_m": (-1.0, 2.0),
+    "padding_m": (0.0, 0.5),
+    "decay_s": (0.0, 3600.0),
+    "least_seen": (0.0, 1.0),
+    "state_hz": (1.0, 200.0),
+    "health_hz": (0.5, 50.0),
+}

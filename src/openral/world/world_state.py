@@ -1,0 +1,164 @@
+"""WorldState: the robot and what is around it at one time, for skills to read."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openral.errors import TransformError
+from openral.manifest.kinematics import matrix
+from openral.manifest.robot import RobotDescription
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node import Node, time_message
+from openral.ros.tf import Buffer
+from openral.ros.tf.rigid import Rigid, from_message
+from openral.safety.joint_readings import JointReadings
+from openral.safety.surroundings import stamp_ns
+from openral.safety.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
+from openral.world import topics
+from openral.world.body import Body
+
+Matrix = NDArray[np.float64]
+_STEP_S = 1e-4
+_OBJECTS_AGE_NS = NS
+
+
+class WorldStateTeller:
+    """Hears what is needed beyond the joints and makes WorldState messages of it."""
+
+    def __init__(
+        self,
+        node: Node,
+        robot: RobotDescription,
+        readings: JointReadings,
+        frames: Buffer,
+        health: Callable[[], list[Any]],
+    ) -> None:
+        self._node, self._robot, self._readings, self._frames = node, robot, readings, frames
+        self._health = health
+        self._body = Body(robot)
+        self._odom: Any = None
+        self._world: Any = None
+        self._seen: Any = None
+        self._safety: Any = None
+
+    def open(self, hz: float) -> list[Callable[[], None]]:
+        """Begins to listen and to tell; returns the calls that end it."""
+        node, hear = self._node, self._node.create_subscription
+        with node.context.presence.one_announcement():
+            self._states = node.create_publisher(msg.WorldState, topics.WORLD_STATE, STATE)
+            made = [
+                hear(msg.SafetyState, SAFETY_STATE, partial(setattr, self, "_safety"), LATCHED),
+                hear(msg.WorldCollision, WORLD, partial(setattr, self, "_world"), LATCHED),
+                hear(msg.WorldCollision, topics.OBJECTS, partial(setattr, self, "_seen"), SENSOR),
+            ]
+            if self._robot.base_joints:
+                made.append(hear(msg.Odometry, ODOM, partial(setattr, self, "_odom"), SENSOR))
+        timer = node.create_timer(1 / hz, self.tell)
+        return [
+            partial(node.destroy_timer, timer),
+            *(partial(node.destroy_subscription, one) for one in made),
+            partial(node.destroy_publisher, self._states),
+        ]
+
+    def tell(self) -> None:
+        """Publishes the state, once all joints are known."""
+        if self._readings.complete:
+            self._states.publish(self.message)
+
+    def message(self) -> Any:
+        """The state now."""
+        stamp = self._readings.stamp_ns
+        state = msg.WorldState(
+            joints=msg.JointState(
+                header=msg.Header(stamp=time_message(stamp)),
+                name=self._readings.names,
+                position=self._readings.q.copy(),
+                velocity=self._readings.qd.copy(),
+            ),
+            end_effectors=self._hands(),
+            sensors=self._health(),
+            objects=self._objects(),
+        )
+        if self._odom is not None:
+            odom = self._odom
+            state.has_base = True
+            state.base = msg.PoseStamped(odom.header, odom.pose.pose)
+            state.base_twist = odom.twist.twist
+            stamp = min(stamp, stamp_ns(odom))
+        if self._safety is not None:
+            state.safety = self._safety
+        state.header = msg.Header(stamp=time_message(stamp), frame_id=self._robot.base_frame)
+        return state
+
+    def _hands(self) -> list[Any]:
+        q, qd = self._readings.q, self._readings.qd
+        now = self._body.link_poses(q)
+        before = self._body.link_poses(q - qd * _STEP_S)
+        after = self._body.link_poses(q + qd * _STEP_S)
+        hands = []
+        for effector in self._robot.end_effectors:
+            tcp = matrix(effector.tcp.xyz, effector.tcp.rpy)
+            a, b = before[effector.link] @ tcp, after[effector.link] @ tcp
+            hands.append(
+                msg.EndEffectorState(
+                    name=effector.name,
+                    link=effector.link,
+                    pose=Rigid.from_matrix(now[effector.link] @ tcp).to_pose(),
+                    twist=_twist(a, b, 2 * _STEP_S),
+                    opening=self._opening(effector.gripper),
+                )
+            )
+        return hands
+
+    def _opening(self, gripper: str | None) -> float:
+        if gripper is None:
+            return float("nan")
+        low, high = self._robot.joint(gripper).position_range
+        q = self._readings.q[self._readings.names.index(gripper)]
+        return float(np.clip((q - low) / (high - low), 0.0, 1.0))
+
+    def _objects(self) -> list[Any]:
+        found: dict[str, Any] = {}
+        for message, fresh_ns in ((self._world, None), (self._seen, _OBJECTS_AGE_NS)):
+            if message is None:
+                continue
+            if fresh_ns is not None and self._node.now() - stamp_ns(message) > fresh_ns:
+                continue
+            moved = self._since(stamp_ns(message))
+            for primitive in message.primitives:
+                found[primitive.id] = _seen_from(primitive, moved)
+        return list(found.values())
+
+    def _since(self, stamp: int) -> Rigid | None:
+        """The base frame of that time in the present one; None: it has not moved."""
+        if self._odom is None:
+            return None
+        fixed, base = self._odom.header.frame_id, self._robot.base_frame
+        try:
+            then = self._frames.lookup(fixed, base, stamp)
+        except TransformError:
+            return None
+        return from_message(self._odom.pose.pose).inverse() @ then
+
+
+def _seen_from(primitive: Any, moved: Rigid | None) -> Any:
+    if moved is None or primitive.attached_link:
+        return primitive
+    seen = copy.copy(primitive)
+    seen.pose = (moved @ from_message(primitive.pose)).to_pose()
+    return seen
+
+
+def _twist(before: Matrix, after: Matrix, seconds: float) -> Any:
+    linear = (after[:3, 3] - before[:3, 3]) / seconds
+    spin = after[:3, :3] @ before[:3, :3].T
+    turn = np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
+    angular = turn / 2 / seconds
+    return msg.Twist(msg.Vector3(*linear.tolist()), msg.Vector3(*angular.tolist()))

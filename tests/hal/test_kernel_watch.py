@@ -1,0 +1,168 @@
+"""KernelWatch under any order of heartbeats, restarts, events and silence: who may move it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from openral.hal.bridges.hal_state import GateRecord
+from openral.hal.bridges.kernel_watch import CHECK_S, KernelWatch
+from openral.hal.graph_time import GraphTime
+from openral.hal.mujoco_hal import MujocoHAL
+from openral.hal.ports import Ports
+from openral.hal.snapshot import HalStatus
+from openral.manifest import load_robot
+from openral.ros import types
+from openral.ros.context import Context
+from openral.ros.memory_transport import MemoryTransport
+from openral.ros.node import Node
+from openral.safety.safety_status import Mode
+from openral.safety.seal import Refusals
+
+ROBOT = load_robot("so101_follower")
+PATIENCE_S = 0.07
+ARMED = (Mode.ARMED, Mode.RECOVERY)
+
+
+class Watched(RuleBasedStateMachine):
+    """A robot, its watch, and beside them what must hold in plain words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hal = MujocoHAL(ROBOT)
+        self.hal.connect()
+        self.context = Context(transport=MemoryTransport())
+        self.node = Node("hal", context=self.context)
+        self.record = GateRecord(Refusals())
+        self.now = 100.0
+        self.reports: list[str] = []
+        self.events: list[Any] = []
+        self.watch = KernelWatch(
+            self.hal,
+            GraphTime(self.hal, False),
+            self.record,
+            PATIENCE_S,
+            lambda reason, detail: self.reports.append(reason),
+            lambda: self.now,
+        )
+        self.ports = Ports(self.node)
+        self.epoch, self.beat = 10, 0
+        self.mode: Mode | None = None
+        self.relied = False
+        """Whether an unarmed beat was heard since the last reason for doubt."""
+        self.silent = 0.0
+
+    @initialize()
+    def open(self) -> None:
+        self.watch.open(self.ports)
+        self.node.create_subscription(
+            "openral_msgs/msg/EStopEvent", "/openral/estop", self.events.append, inline=True
+        )
+
+    def say(self, mode: Mode) -> None:
+        self.beat += 1
+        self.watch.heard(
+            types.new(
+                "openral_msgs/msg/SafetyState",
+                epoch=self.epoch,
+                beat=self.beat,
+                state=int(mode),
+                source="kernel",
+                reason="test",
+            )
+        )
+        if mode not in ARMED:
+            self.relied = True
+        elif self.mode is None:
+            self.relied = False
+        self.mode, self.silent = mode, 0.0
+        self.hal.step()
+
+    @rule(mode=st.sampled_from(list(Mode)))
+    def beat_heard(self, mode: Mode) -> None:
+        self.say(mode)
+        if mode is Mode.ESTOPPED:
+            assert self.hal.read_state().motion.status is HalStatus.STOPPED
+            assert (self.record.stop_epoch, self.record.stop_beat) == (self.epoch, self.beat)
+
+    @rule()
+    def kernel_restarts(self) -> None:
+        self.epoch += 1
+        self.beat = 0
+        self.say(Mode.IDLE)
+
+    @rule()
+    def old_beat_repeated(self) -> None:
+        """What is not newer than the last beat is no sign of life, and arms nobody."""
+        before = self.watch.may_move()
+        self.watch.heard(
+            types.new(
+                "openral_msgs/msg/SafetyState", epoch=self.epoch, beat=self.beat, state=Mode.ARMED
+            )
+        )
+        assert self.watch.may_move() == before
+
+    @rule(periods=st.integers(1, 30))
+    def silence(self, periods: int) -> None:
+        for _ in range(periods):
+            self.now += CHECK_S
+            self.silent += CHECK_S
+            self.watch.check()
+            if self.silent > PATIENCE_S + 1e-9 and self.mode in ARMED:
+                self.relied = False
+        self.hal.step()
+
+    @rule()
+    def node_sleeps(self) -> None:
+        self.now += 0.3
+        self.watch.check()
+        self.relied = self.relied and self.mode not in ARMED
+
+    @rule()
+    def somebody_presses_a_button(self) -> None:
+        self.watch._on_event(types.new("openral_msgs/msg/EStopEvent", source="button"))
+        assert self.mode is Mode.ESTOPPED or not self.watch.may_move()
+        if self.mode is not Mode.ESTOPPED:
+            assert self.hal.read_state().motion.status is HalStatus.STOPPED
+            self.relied = self.relied and self.mode not in ARMED
+
+    @precondition(lambda self: self.mode in ARMED and not self.relied)
+    @rule()
+    def an_armed_kernel_that_is_not_relied_on_is_told_to_stop(self) -> None:
+        self.now += 0.2
+        self.silent = 0.0
+        before = len(self.events)
+        self.say(self.mode or Mode.ARMED)
+        assert len(self.events) > before
+        assert not self.watch.may_move()
+
+    @invariant()
+    def only_an_armed_and_trusted_kernel_moves_the_robot(self) -> None:
+        if self.watch.may_move():
+            assert self.mode in ARMED
+            assert self.relied
+            self.hal.step()
+            assert self.hal.read_state().motion.status is not HalStatus.STOPPED
+
+    def teardown(self) -> None:
+        self.ports.close()
+        self.context.close()
+        self.hal.close()
+
+
+TestWatched = Watched.TestCase
+TestWatched.settings = settings(
+    max_examples=30,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)

@@ -1,0 +1,168 @@
+"""What a skill sees is put together from the bus, and is shown only while it is fresh."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from openral.errors import CapabilityMismatch, PerceptionStale
+from openral.manifest import Kinematics, load_robot
+from openral.ros import msg, types
+from openral.ros.clock import NS
+from openral.ros.context import Context
+from openral.ros.executor import Executor
+from openral.ros.memory_transport import MemoryTransport
+from openral.ros.node import Node, time_message
+from openral.ros.qos import LATCHED, SENSOR
+from openral.skill import topics
+from openral.skill.bus_observer import BusObserver
+from openral.skill.camera_frames import picture
+
+ROBOT = load_robot("panda_mobile")
+CAMERA = next(c for c in ROBOT.cameras if c.modality == "rgb")
+
+
+class Bus:
+    """A bus without a wire on which a test says what a robot would."""
+
+    def __init__(self) -> None:
+        self.context = Context(transport=MemoryTransport())
+        self.node = Node("robot", context=self.context)
+        self.executor = Executor(self.context)
+        self.executor.add_node(self.node)
+        self.now = 100 * NS
+        self.node.now = lambda: self.now  # type: ignore[method-assign]
+        self.observer = BusObserver(self.node, ROBOT, threading.RLock())
+        self.observer.open()
+        self.q = np.array(ROBOT.home_position)
+
+    def say(self, message: Any, topic: str, qos: Any = SENSOR) -> None:
+        publisher = self.node.create_publisher(type(message), topic, qos)
+        publisher.publish(message)
+        self.executor.spin_until_idle()
+        self.node.destroy_publisher(publisher)
+
+    def header(self, frame: str = "") -> Any:
+        return msg.Header(stamp=time_message(self.now), frame_id=frame)
+
+    def joints(self) -> None:
+        self.say(
+            msg.JointState(
+                header=self.header(),
+                name=ROBOT.joint_names[::-1],
+                position=self.q[::-1],
+                velocity=0.1 * self.q[::-1],
+            ),
+            topics.JOINT_STATES,
+        )
+
+    def image(self, width: int = 8, height: int = 6, encoding: str = "rgb8") -> None:
+        data = np.arange(height * width * 3, dtype=np.uint8)
+        self.say(
+            msg.Image(
+                header=self.header(),
+                width=width,
+                height=height,
+                encoding=encoding,
+                step=width * 3,
+                data=data,
+            ),
+            topics.image_topic(CAMERA.name),
+        )
+
+    def boxes(self, topic: str, qos: Any, *boxes: Any) -> None:
+        kind = "openral_msgs/msg/WorldCollision"
+        self.say(types.new(kind, header=self.header(), primitives=list(boxes)), topic, qos)
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.context.close()
+
+
+@pytest.fixture
+def bus() -> Any:
+    made = Bus()
+    yield made
+    made.close()
+
+
+def box(name: str, xyz: Any, size: Any) -> Any:
+    made = types.new("openral_msgs/msg/CollisionPrimitive", id=name, shape=1, size=np.array(size))
+    made.pose.position = msg.Point(*xyz)
+    made.pose.orientation = msg.Quaternion(0.0, 0.0, 0.0, 1.0)
+    return made
+
+
+def test_joints_come_by_name_and_only_while_they_are_fresh(bus: Bus) -> None:
+    with pytest.raises(PerceptionStale, match="no complete joint state"):
+        bus.observer.observe(None, ())
+    bus.joints()
+    seen = bus.observer.observe(None, ())
+    assert np.array_equal(seen.joint_positions, bus.q)
+    assert np.allclose(seen.joint_velocities, 0.1 * bus.q)
+    assert seen.time_ns == bus.now
+    bus.now += NS
+    with pytest.raises(PerceptionStale, match=r"was measured 1\.000 s ago"):
+        bus.observer.observe(None, ())
+
+
+def test_pictures_come_by_the_key_that_policies_know_and_only_while_they_are_fresh(
+    bus: Bus,
+) -> None:
+    bus.joints()
+    bus.observer.cameras.open([CAMERA.key])
+    with pytest.raises(PerceptionStale, match=f"camera '{CAMERA.name}' was never heard on"):
+        bus.observer.observe(None, [CAMERA.key])
+    bus.image()
+    seen = bus.observer.observe(None, [CAMERA.key]).images
+    assert list(seen) == [CAMERA.key]
+    assert seen[CAMERA.key][0, 1].tolist() == [3, 4, 5]
+    bus.observer.cameras.require({CAMERA.key: (8, 6)})
+    with pytest.raises(CapabilityMismatch, match="sends 8×6 pixels, the policy takes 640×480"):
+        bus.observer.cameras.require({CAMERA.key: (640, 480)})
+    bus.image(encoding="bgr8")
+    assert bus.observer.observe(None, [CAMERA.key]).images[CAMERA.key][0, 1].tolist() == [5, 4, 3]
+    bus.image(encoding="mono16")
+    with pytest.raises(CapabilityMismatch, match="sends 'mono16'; encodings: rgb8, bgr8"):
+        bus.observer.cameras.require({CAMERA.key: None})
+    bus.now += 2 * NS
+    bus.joints()
+    with pytest.raises(PerceptionStale, match="sent its last picture"):
+        bus.observer.observe(None, [CAMERA.key])
+    with pytest.raises(CapabilityMismatch, match="no camera 'nose'; cameras: "):
+        bus.observer.cameras.open(["nose"])
+
+
+def test_padded_rows_of_a_picture_are_read_right() -> None:
+    data = np.arange(2 * 16, dtype=np.uint8)
+    frame = msg.Image(width=4, height=2, encoding="rgb8", step=16, data=data)
+    assert picture(frame)[1, 0].tolist() == [16, 17, 18]
+
+
+def test_objects_and_obstacles_are_told_in_the_roots_frame(bus: Bus) -> None:
+    bus.q[[ROBOT.joint_names.index(name) for name in ROBOT.base_joints]] = [1.0, 2.0, np.pi / 2]
+    bus.joints()
+    bus.boxes(topics.OBJECTS, SENSOR, box("cup", (0.5, 0.0, 0.3), (0.1, 0.2, 0.3)))
+    bus.boxes(topics.WORLD, LATCHED, box("wall", (1.0, 0.0, 0.5), (0.2, 4.0, 1.0)))
+    kinematics = Kinematics(ROBOT)
+    base = kinematics.poses(bus.q)[kinematics.links.index(ROBOT.base_frame)]
+    cup = bus.observer.observe(None, ()).objects["cup"]
+    assert np.allclose(cup[:3], (base @ [0.5, 0.0, 0.3, 1.0])[:3])
+    turn = Rotation.from_quat(cup[3:], scalar_first=True).as_matrix()
+    assert np.allclose(turn, base[:3, :3])
+    assert bus.observer.object_halves == {"cup": (0.05, 0.1, 0.15)}
+    (wall,) = bus.observer.obstacles
+    assert (wall.name, wall.half) == ("wall", (0.1, 2.0, 0.5))
+    assert np.allclose(wall.pose[:3], (base @ [1.0, 0.0, 0.5, 1.0])[:3])
+
+
+def test_the_world_frame_tells_where_the_root_is(bus: Bus) -> None:
+    assert np.array_equal(bus.observer.root_pose, np.eye(4))
+    place = msg.Transform(msg.Vector3(0.0, 0.0, 0.7), msg.Quaternion(0.0, 0.0, 0.0, 1.0))
+    told = msg.TransformStamped(bus.header(topics.WORLD_FRAME), ROBOT.root, place)
+    bus.say(msg.TFMessage([told]), "/tf_static", LATCHED)
+    assert bus.observer.root_pose[2, 3] == 0.7

@@ -1,0 +1,125 @@
+"""A robot under its kernel that faults are done to, and a measure of how it comes to rest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from openral.safety import topics
+from tests.hal.node_rig import ARMED, EXECUTING, STOPPED, LiveGraph
+from tests.ros.conftest import Graph, wait_until
+from tests.system.graph import STILL, Observer
+
+REST_WITHIN_S = 0.15
+"""The promise: from a fault to standing still."""
+NO_JUMP = 0.01
+"""rad: a robot that is held or reset stays within this."""
+JOINT = "shoulder_pan_joint"
+FAST = 0.4
+"""rad/s: in full motion."""
+_TRIES = 10
+
+
+class Standing(LiveGraph):
+    """HAL and kernel of a UR5e as processes of their own, without a supervisor; close it."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph, "ur5e")
+        self.observer = Observer(graph.domain)
+        self.hal, self.kernel = self.start_both()
+
+    def arm(self) -> None:
+        """Resets until it lasts: a busy machine may lose a heartbeat right after."""
+
+        def armed() -> bool:
+            if self.safety.state != ARMED:
+                self.trigger(topics.RESET)
+            time.sleep(0.1)
+            return bool(self.safety.state == ARMED and self.state.state != STOPPED)
+
+        wait_until(armed, 60.0)
+
+    def move(self, seconds: float = 3.0) -> None:
+        """Has a long, fast motion accepted, and waits until it is in full swing."""
+        for _ in range(_TRIES):
+            self.arm()
+            away = 1.2 if self.q[0] < self.robot.home_position[0] else -1.2
+            self.propose(self.swing(JOINT, away, seconds))
+            with contextlib.suppress(AssertionError):
+                wait_until(self.is_fast, 2.0)
+                return
+        raise AssertionError(f"it does not move: {self.safety.detail}; {self.state.reason}")
+
+    def offer(self) -> None:
+        """Proposes a motion, in vain if the robot must not move."""
+        chunk = self.swing(JOINT, 0.3)
+        chunk.header.stamp = self.node.stamp()
+        self.candidates.publish(chunk)
+
+    def is_fast(self) -> bool:
+        return bool(self.state.state == EXECUTING and self.observer.poses[-1].speed > FAST)
+
+    def wait_at_rest(self) -> None:
+        wait_until(lambda: self.observer.poses[-1].speed < STILL)
+
+    def rests_within(self, fault_s: float, limit_s: float = REST_WITHIN_S) -> float:
+        """Waits for standstill and for a while after it; how long it took, within the limit."""
+        self.wait_at_rest()
+        time.sleep(0.4)
+        return check_rest(self.observer, fault_s, limit_s)
+
+    @contextlib.contextmanager
+    def stands_still(self, seconds: float = 0.3) -> Iterator[None]:
+        """Within, and for a moment after, no joint moves."""
+        since = time.monotonic()
+        yield
+        time.sleep(seconds)
+        drift = self.observer.drift_since(time.monotonic() - since)
+        assert drift <= NO_JUMP, f"a joint moved by {drift:.4f} rad"
+
+    def resets_without_a_jump(self) -> None:
+        """Arms again; the robot stays where it is, and then moves as before."""
+        with self.stands_still():
+            self.arm()
+        self.moves_again()
+
+    def moves_again(self) -> None:
+        """A motion is accepted and executed to its end."""
+
+        def moved() -> bool:
+            self.arm()
+            goal = self.q[0] + 0.05
+            verdict = self.propose(self.swing(JOINT, 0.05, 0.3))
+            time.sleep(0.6)
+            return bool(verdict.status == 0 and abs(self.q[0] - goal) < NO_JUMP)
+
+        wait_until(moved, 60.0)
+
+    def frozen(self, process: Any, seconds: float) -> tuple[float, float]:
+        """SIGSTOP for a while; the moments at which it froze and went on."""
+        began = time.monotonic()
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(seconds)
+        ended = time.monotonic()
+        os.kill(process.pid, signal.SIGCONT)
+        return began, ended
+
+    def close(self) -> None:
+        self.observer.close()
+        super().close()
+
+
+def check_rest(observer: Observer, fault_s: float, limit_s: float = REST_WITHIN_S) -> float:
+    """How long the robot went on moving after a fault; fails beyond the limit."""
+    took = observer.motion_after(fault_s)
+    print(f"at rest after {took * 1e3:.0f} ms")
+    assert took <= limit_s, f"it moved for {took:.3f} s after the fault"
+    return took
+
+
+def eventually(condition: Callable[[], Any]) -> Any:
+    return wait_until(condition, 60.0)

@@ -1,0 +1,135 @@
+"""Somebody else on the bus: forged, replayed and reordered actions, and a flood of proposals."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from openral.ros import types
+from openral.safety import topics
+from openral.safety.run_key import RunKey
+from openral.safety.seal import Seal
+from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, MSGS
+from tests.ros.conftest import wait_until
+from tests.system.graph import REPETITIONS
+from tests.system.hostile import Hostile
+from tests.system.standing import JOINT, NO_JUMP, Standing, eventually
+
+repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
+
+
+def sealed(standing: Standing, key: RunKey, *numbers: int, by: float = 0.4) -> list[bytes]:
+    """Actions with these numbers ahead of the kernel's, approved just now."""
+    now = standing.node.now()
+    made = []
+    for number in numbers:
+        seal = Seal(key, standing.safety.epoch)
+        seal.sequence = standing.safety.sequence + number - 1
+        made.append(seal.seal(types.encode(standing.swing(JOINT, by, 0.5)), now, now + 100_000_000))
+    return made
+
+
+def finished_move(standing: Standing) -> list[bytes]:
+    """Overhears a motion that the kernel approves; returns once it has ended."""
+    overheard: list[bytes] = []
+    ear = standing.node.create_subscription(
+        f"{MSGS}/SafeAction", topics.SAFE_ACTION, overheard.append, topics.COMMAND, raw=True
+    )
+    wait_until(lambda: ear.publisher_count)
+    standing.moves_again()
+    eventually(lambda: overheard)
+    standing.wait_at_rest()
+    standing.node.destroy_subscription(ear)
+    return overheard
+
+
+@repeated
+def test_forged_and_replayed_actions_move_nothing(standing: Standing, repetition: int) -> None:
+    overheard = finished_move(standing)
+    with Hostile(standing.graph.domain) as hostile:
+        out = hostile.publisher(f"{MSGS}/SafeAction", topics.SAFE_ACTION, topics.COMMAND)
+        standing.arm()
+        before = standing.state
+        with standing.stands_still():
+            for payload in sealed(standing, RunKey.create(), 1, 2, 1000):
+                out.publish_bytes(payload)
+            for payload in [*overheard, *reversed(overheard)]:
+                out.publish_bytes(payload)
+            eventually(lambda: standing.state.bad_mac >= before.bad_mac + 3)
+            replays = 2 * len(overheard)
+            eventually(lambda: standing.state.replayed >= before.replayed + replays)
+    assert standing.state.sequence == before.sequence
+    standing.moves_again()
+
+
+@repeated
+def test_an_action_that_was_overtaken_is_not_executed(standing: Standing, repetition: int) -> None:
+    """The run's own key, and a network that delivers in another order."""
+    standing.moves_again()
+    standing.wait_at_rest()
+    with Hostile(standing.graph.domain) as hostile:
+        out = hostile.publisher(f"{MSGS}/SafeAction", topics.SAFE_ACTION, topics.COMMAND)
+
+        def late_one_refused() -> bool:
+            standing.arm()
+            before, place = standing.state, standing.q
+            (later,) = sealed(standing, standing.key, 200, by=-0.1)
+            (earlier,) = sealed(standing, standing.key, 100, by=0.4)
+            out.publish_bytes(later)
+            out.publish_bytes(earlier)
+            eventually(lambda: standing.state.replayed > before.replayed)
+            time.sleep(1.0)
+            moved = standing.q[0] - place[0]
+            assert moved < NO_JUMP, "the overtaken action was executed"
+            return bool(moved < -0.05)  # a busy machine may have let the later one expire
+
+        wait_until(late_one_refused, 60.0)
+    # The kernel's own numbers are behind these now, and refused: only a new kernel is heard.
+    standing.kernel.kill()
+    old = standing.safety.epoch
+    standing.kernel = standing.start_kernel()
+    eventually(lambda: standing.safety.epoch != old)
+    standing.moves_again()
+
+
+@repeated
+def test_a_flood_of_forged_actions_disturbs_no_motion(standing: Standing, repetition: int) -> None:
+    fake = sealed(standing, RunKey.create(), 1)[0]
+    with Hostile(standing.graph.domain) as hostile:
+        out = hostile.publisher(f"{MSGS}/SafeAction", topics.SAFE_ACTION, topics.COMMAND)
+        hostile.keep_doing(lambda: out.publish_bytes(fake), 1000.0, burst=5)
+        standing.moves_again()
+        assert hostile.sent > 100
+
+
+def flood_with(standing: Standing, hostile: Hostile, proposal: Any) -> None:
+    out = hostile.publisher(f"{MSGS}/ActionChunk", topics.CANDIDATE, topics.COMMAND)
+    payload = types.encode(proposal)
+    hostile.keep_doing(lambda: out.publish_bytes(payload), 5000.0, burst=25)
+
+
+@repeated
+def test_under_a_flood_of_proposals_motions_and_stops_still_work(
+    standing: Standing, repetition: int
+) -> None:
+    """5,000 a second, each of them old: none is executed, all must be handled."""
+    standing.arm()
+    with Hostile(standing.graph.domain) as hostile:
+        flood_with(standing, hostile, standing.swing(JOINT, 0.5))
+        began = time.monotonic()
+        standing.move()
+        at = time.monotonic()
+        answer = standing.call("openral_msgs/srv/EStop", topics.ESTOP, source="operator")
+        assert answer.applied, answer.message
+        standing.rests_within(at)
+        assert hostile.sent > 1000 * (time.monotonic() - began)
+        assert standing.safety.state == ESTOPPED
+        place = standing.q
+    assert np.abs(standing.q - place).max() <= NO_JUMP
+    eventually(lambda: standing.safety.dropped > 100)
+    standing.resets_without_a_jump()
+    assert standing.safety.state == ARMED
+    eventually(lambda: standing.state.state == HOLDING)

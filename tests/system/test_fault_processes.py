@@ -1,0 +1,80 @@
+"""A node of the whole graph is killed or frozen under a motion: the robot is held, the run ends."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from openral.errors import OpenralError
+from openral.safety import topics
+from tests.deploy.small_graph import alive
+from tests.ros.conftest import wait_until
+from tests.skill import skill_plugins
+from tests.system.conftest import Deploy
+from tests.system.graph import ESTOPPED, REPETITIONS, Deployment
+from tests.system.standing import FAST, REST_WITHIN_S, check_rest
+
+# One answer of this policy moves the robot for three seconds: nothing ends soon by itself.
+LONG_WAY = ("--skill", "wave", "--param", "rows=60", "--param", "size=0.6", "--param", "after=99")
+_TRIES = 5
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return skill_plugins.install(tmp_path_factory.mktemp("plugins"))
+
+
+def shared_memory(pids: Iterable[int]) -> set[str]:
+    """Files of shared memory that processes have mapped."""
+    found = set()
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place = line.split(maxsplit=5)[5:]
+            if place and place[0].startswith("/dev/shm/"):
+                found.add(place[0].removesuffix(" (deleted)"))
+    return found
+
+
+def in_full_swing(deploy: Deploy, plugins: dict[str, str]) -> Deployment:
+    """A graph whose robot moves; again if this machine was too busy for the kernel's heartbeat."""
+    for _ in range(_TRIES):
+        graph = deploy("--robot", "ur5e", *LONG_WAY, environment=plugins)
+        wait_until(lambda: is_fast(graph) or graph.process.poll() is not None, 90.0)  # noqa: B023
+        if graph.process.poll() is None:
+            return graph
+    raise AssertionError("\n".join(graph.lines))
+
+
+def is_fast(graph: Deployment) -> bool:
+    safety = graph.observer.safety
+    if safety is not None and safety.state == ESTOPPED and graph.process.poll() is None:
+        with contextlib.suppress(OpenralError):  # it may be about to end
+            graph.observer.trigger(topics.RESET)
+    return bool(graph.observer.poses and graph.observer.poses[-1].speed > FAST)
+
+
+@pytest.mark.parametrize("repetition", range(REPETITIONS))
+@pytest.mark.parametrize("node", ["safety_kernel", "skill_runner", "hal"])
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_lost_node_ends_the_motion_and_the_run(
+    deploy: Deploy, plugins: dict[str, str], node: str, fault: signal.Signals, repetition: int
+) -> None:
+    graph = in_full_swing(deploy, plugins)
+    members = graph.members
+    files = shared_memory(members)
+    at = graph.signal(node, fault)
+    summary = graph.end()
+    assert summary["returncode"] == 1
+    assert summary["exit_reason"].startswith(node), summary
+    assert ("SIGKILL" if fault is signal.SIGKILL else "stopped") in summary["exit_reason"]
+    check_rest(graph.observer, at)
+    if (node, fault) == ("hal", signal.SIGKILL):  # the robot is gone with its simulation
+        assert graph.observer.poses[-1].heard_s - at < REST_WITHIN_S + 0.5
+    assert not [pid for pid in members if alive(pid)]
+    assert not [name for name in files if Path(name).exists()]
+    assert time.monotonic() - at < 10.0

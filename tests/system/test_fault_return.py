@@ -1,0 +1,77 @@
+"""A node freezes or dies under a motion and comes back: nothing moves before a reset."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from openral.safety import topics
+from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, STOPPED
+from tests.system.graph import REPETITIONS
+from tests.system.standing import JOINT, Standing, eventually
+
+repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
+
+
+@repeated
+def test_a_frozen_kernel_comes_back_unarmed(standing: Standing, repetition: int) -> None:
+    standing.move()
+    began, _ = standing.frozen(standing.kernel, 0.6)
+    with standing.stands_still():
+        standing.offer()
+        eventually(lambda: standing.safety.state == ESTOPPED)
+        eventually(lambda: standing.state.state == STOPPED)
+    standing.rests_within(began)
+    standing.resets_without_a_jump()
+
+
+@repeated
+def test_a_killed_kernel_comes_back_unarmed(standing: Standing, repetition: int) -> None:
+    standing.move()
+    began = time.monotonic()
+    standing.kernel.kill()
+    standing.rests_within(began)
+    assert standing.state.state == HOLDING
+    old = standing.safety.epoch
+    with standing.stands_still():
+        standing.kernel = standing.start_kernel()
+        eventually(lambda: standing.safety.epoch != old and standing.candidates.has_subscribers)
+        assert standing.safety.state != ARMED
+        standing.offer()
+    standing.resets_without_a_jump()
+
+
+@repeated
+def test_a_frozen_hal_goes_on_in_a_hold(standing: Standing, repetition: int) -> None:
+    """With it the clock stands still: what is proposed meanwhile is dropped, or too old later."""
+    standing.move()
+    dropped = standing.safety.dropped
+    proposal = standing.swing(JOINT, 0.3)
+    proposal.header.stamp = standing.node.stamp()
+    _, ended = standing.frozen(standing.hal, 1.2)
+    standing.candidates.publish(proposal)
+    standing.rests_within(ended)
+    eventually(lambda: standing.safety.state == ESTOPPED)
+    assert standing.safety.reason == "hal"
+    assert standing.safety.dropped >= dropped
+    with standing.stands_still():
+        eventually(lambda: standing.state.state == STOPPED)
+    standing.resets_without_a_jump()
+
+
+@repeated
+def test_a_killed_hal_comes_back_and_holds(standing: Standing, repetition: int) -> None:
+    standing.move()
+    standing.hal.kill()
+    standing.hal.wait()
+    states = standing.heard[topics.JOINT_STATES]
+    states.clear()
+    standing.observer.poses.clear()
+    standing.hal = standing.start_hal()
+    eventually(lambda: states)
+    with standing.stands_still():
+        time.sleep(0.3)
+    assert standing.state.state != 1
+    assert standing.safety.state != ARMED
+    standing.resets_without_a_jump()

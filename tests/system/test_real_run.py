@@ -1,0 +1,65 @@
+"""`openral deploy run`: the same graph on a real HAL, its arm simulated at the servos' wire."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from openral.safety import topics
+from tests.deploy.small_graph import alive
+from tests.hal.conftest import simulator  # noqa: F401 - a fixture
+from tests.hal.feetech_arm import calibrate, eventually, require_soft_release
+from tests.hal.feetech_simulator import FeetechSimulator
+from tests.system.conftest import Deploy
+
+
+def arguments(simulator: FeetechSimulator, folder: Path) -> list[str]:  # noqa: F811
+    given = {"port": simulator.port, "calibration": calibrate(simulator, folder)}
+    given |= {"timeout": 0.05, "attempts": 6, "ramp_seconds": 0.06}
+    pairs = [word for key, value in given.items() for word in ("--transport", f"{key}={value}")]
+    return ["--robot", "so101_follower", "--yes", *pairs]
+
+
+def test_a_real_arm_goes_home_and_is_let_go_softly(
+    deploy: Deploy,
+    simulator: FeetechSimulator,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    graph = deploy(*arguments(simulator, tmp_path), "--skill", "home", command="run")
+    summary = graph.end()
+    assert summary["returncode"] == 0, graph.lines
+    assert (summary["mode"], summary["clock"]) == ("real", "wall")
+    assert summary["verdicts"]["accepted"] > 0
+    assert abs(graph.observer.poses[-1].q).max() < 4.0
+    eventually(lambda: all(s["torque_enable"] == 0 for s in simulator.registers().values()), "off")
+    require_soft_release(simulator)
+
+
+def test_a_killed_supervisor_leaves_the_arm_without_torque(
+    deploy: Deploy,
+    simulator: FeetechSimulator,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    graph = deploy(*arguments(simulator, tmp_path), command="run")
+    graph.wait_armed()
+    eventually(lambda: all(s["torque_enable"] == 1 for s in simulator.registers().values()), "on")
+    members = graph.members
+    graph.process.kill()
+    graph.process.wait()
+    eventually(lambda: all(s["torque_enable"] == 0 for s in simulator.registers().values()), "off")
+    eventually(lambda: not [pid for pid in members if alive(pid)], "all processes gone")
+
+
+def test_an_estop_is_acknowledged_by_the_arm(
+    deploy: Deploy,
+    simulator: FeetechSimulator,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    graph = deploy(*arguments(simulator, tmp_path), command="run")
+    graph.wait_armed()
+    time.sleep(0.2)
+    answer = graph.observer.call(
+        "openral_msgs/srv/EStop", topics.ESTOP, source="operator", reason="test"
+    )
+    assert answer.applied
+    assert graph.interrupt()["estop_reasons"] == ["operator: test"]

@@ -1,0 +1,1 @@
+from tests.ros.conftest import domain, graph, until  # noqa: F401 - fixtures
