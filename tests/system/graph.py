@@ -130,14 +130,21 @@ class Observer:
         its time go faster than real time for a moment.
         """
         poses = list(self.poses)
-        stamps = [pose.stamp_ns for pose in poses if pose.heard_s <= fault_s]
-        stamps += [stamp for heard_s, stamp in list(self._ticks) if heard_s <= fault_s]
+        before = [pose for pose in poses if pose.heard_s <= fault_s]
         moving = [pose for pose in poses if pose.heard_s > fault_s and pose.speed > STILL]
-        assert stamps, "nothing was heard before the fault"
+        assert before, "nothing was heard before the fault"
         if not moving:
             return 0.0
-        last = moving[-1]
-        return max(0.0, min((last.stamp_ns - max(stamps)) / NS, last.heard_s - fault_s))
+        last, base = moving[-1], self._latest_stamp(before[-1], fault_s)
+        return max(0.0, min((last.stamp_ns - base) / NS, last.heard_s - fault_s))
+
+    def _latest_stamp(self, pose: Pose, until_s: float) -> int:
+        """Of the last state before a moment, or of the clock since, whoever else tells a time."""
+        base = pose.stamp_ns
+        for heard_s, stamp in list(self._ticks):
+            if pose.heard_s <= heard_s <= until_s and 0 < stamp - pose.stamp_ns < NS // 10:
+                base = max(base, stamp)
+        return base
 
     def drift_since(self, seconds: float) -> float:
         """The largest move of a joint within the last real seconds."""

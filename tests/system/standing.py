@@ -99,6 +99,18 @@ class Standing(LiveGraph):
 
         wait_until(moved, 60.0)
 
+    def stop(self) -> float:
+        """Calls for a stop, which is applied when the call returns; the moment of the call."""
+        client = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)
+        try:
+            client.wait_for_service(20.0)
+            at = time.monotonic()
+            answer = client.call(client.request_class(source="operator", reason="now"), 30.0)
+            assert answer.applied, answer.message
+            return at
+        finally:
+            self.node.destroy_client(client)
+
     def frozen(self, process: Any, seconds: float) -> tuple[float, float]:
         """SIGSTOP for a while; the moments at which it froze and went on."""
         began = time.monotonic()

@@ -90,8 +90,5 @@ def late_hal(standing: Standing) -> None:
 @repeated
 def test_a_stop_is_measured_and_a_reset_does_not_jump(standing: Standing, repetition: int) -> None:
     standing.move()
-    at = time.monotonic()
-    answer = standing.call("openral_msgs/srv/EStop", topics.ESTOP, source="operator", reason="now")
-    assert answer.applied, answer.message
-    standing.rests_within(at)
+    standing.rests_within(standing.stop())
     standing.resets_without_a_jump()
