@@ -24,6 +24,36 @@ double to_obstacle(const Segment& g, const Obstacle& o) {
   return positive(segment_box({local(p), local(g.d)}, splat3(o.d.data())));
 }
 
+// At least as far as the obstacle's box is from the middle of a segment, less half of its length.
+bool beyond(const World& world, std::size_t o, const V3& middle, double reach) {
+  const double at[3] = {middle.x, middle.y, middle.z};
+  double apart = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double out = std::fabs(at[i] - static_cast<double>(world.centre[i][o])) -
+                       static_cast<double>(world.half[i][o]);
+    apart += out > 0 ? out * out : 0;
+  }
+  return reach > 0 && apart > reach * reach;
+}
+
+// No segment around `middle` is farther from anything occupied than this; `reach` where the field
+// does not know.
+double at_most(const VoxelField& field, const V3& middle, double reach) {
+  const double at[3] = {middle.x, middle.y, middle.z};
+  int cell[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto origin = static_cast<double>(field.origin()[i]);
+    const double past = (at[i] - origin) / static_cast<double>(field.resolution());
+    if (!(past >= 0 && past < field.shape()[i])) return reach;
+    cell[i] = static_cast<int>(past);
+  }
+  const std::size_t index = field.index(cell[0], cell[1], cell[2]);
+  if (field.squared()[index] >= VoxelField::kReach * VoxelField::kReach) return reach;
+  // From corner to corner of the middle's cell, and a hair for rounding.
+  return static_cast<double>(field.distance(index)) +
+         1.7321 * static_cast<double>(field.resolution()) + 1e-4;
+}
+
 }  // namespace
 }  // namespace exact
 
@@ -44,15 +74,20 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
     double best = reach;
     if (capsule.against_world) {
       const Segment g = segment(capsule, posed, static_cast<int>(c));
-      for (const Obstacle& o : world.obstacles) {
-        const double d =
-            to_obstacle(g, o) - static_cast<double>(o.radius) - static_cast<double>(capsule.radius);
+      for (std::size_t o = 0; o < world.obstacles.size(); ++o) {
+        const double radii =
+            static_cast<double>(world.obstacles[o].radius) + static_cast<double>(capsule.radius);
+        if (beyond(world, o, posed.middle[c],
+                   best + radii + static_cast<double>(capsule.half_length)))
+          continue;
+        const double d = to_obstacle(g, world.obstacles[o]) - radii;
         best = d < best ? d : best;
       }
       if (voxels != nullptr && !voxels->empty()) {
         const double radius = capsule.radius;
+        const double within = vmin(at_most(*voxels, posed.middle[c], best + radius), best + radius);
         const double d = nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
-                                      capsule.half_length, best + radius, -1.0, cell, work,
+                                      capsule.half_length, within, -1.0, cell, work,
                                       std::numeric_limits<int>::max(), PlainDistance{}) -
                          radius;
         best = d < best ? d : best;

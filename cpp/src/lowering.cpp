@@ -123,7 +123,7 @@ bool Lowering::lower_slot(const ChunkView& chunk, std::size_t s, Verdict& out) n
 void Lowering::span(int from, int to, int row, float rate) noexcept {
   const int index = span_count_++;
   std::fill_n(width(static_cast<std::size_t>(index)), skeleton_.coordinates, 0.0);
-  spans_[static_cast<std::size_t>(index)] = {from, to, index, row, 0, 0, rate};
+  spans_[static_cast<std::size_t>(index)] = {from, to, index, row, rate};
 }
 
 bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {

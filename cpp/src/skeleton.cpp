@@ -26,13 +26,6 @@ Vec3 rotate(const Pose& pose, const Vec3& v) {
 Vec3 transform(const Pose& pose, const Vec3& v) {
   return axpy(1, rotate(pose, v), pose.translation);
 }
-Vec3 apply_inverse(const Pose& pose, const Vec3& v) {
-  const Vec3 d = axpy(-1, pose.translation, v);
-  Vec3 out{};
-  for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t k = 0; k < 3; ++k) out[i] += pose.rotation[3 * k + i] * d[k];
-  return out;
-}
 Vec3 turn(const Vec3& axis, double angle, const Vec3& v) {
   const double c = std::cos(angle), s = std::sin(angle);
   const Vec3 n{axis[1] * v[2] - axis[2] * v[1], axis[2] * v[0] - axis[0] * v[2],
@@ -143,18 +136,6 @@ class Builder {
       swing->first = static_cast<std::int32_t>(out_.swings.size());
       out_.swings.insert(out_.swings.end(), met.rbegin(), met.rend());
       swing->last = static_cast<std::int32_t>(out_.swings.size());
-    }
-    return ball;
-  }
-  // The same from an ancestor down to `to`: how the capsule moves as seen from there.
-  Ball descend(Ball ball, int from, int to, Levers& levers) const {
-    std::vector<int> path;
-    for (int f = to; f != from; f = frame(f).parent) path.push_back(f);
-    for (auto it = path.rbegin(); it != path.rend(); ++it) {
-      const MovingFrame& joint = frame(*it);
-      ball = moved(ball, [&](const Vec3& v) { return apply_inverse(joint.exact_origin, v); });
-      add(levers[joint.coordinate], joint, ball);
-      ball = sweep(joint, ball, -joint.high, -joint.low);
     }
     return ball;
   }
@@ -293,23 +274,8 @@ void Builder::tool(const EndEffector& effector) {
   const Vec3 point = t.exact_tcp.translation;
   t.slack = rounding(t.frame, span(t.frame, norm(point)));
   Levers levers;
-  const Ball ball = climb(around(point, point), t.frame, 0, levers);
+  climb(around(point, point), t.frame, 0, levers);
   t.in_base = keep(levers);
-  if (model_.mobile) {
-    const auto x = static_cast<int>(out_.dof);
-    levers[x] = levers[x + 1] = {1, 0};
-    levers[x + 2] = {std::hypot(ball.centre[0], ball.centre[1]) + ball.radius, 1};
-  }
-  t.motion = keep(levers);
-  for (const SkeletonCapsule& c : out_.capsules) {
-    const int meet = common(c.frame, t.frame);
-    Levers seen;
-    Ball b = climb(segment(c), c.frame, meet, seen);
-    b = descend(b, meet, t.frame, seen);
-    t.from_tool.push_back(keep(seen));
-    t.distance.push_back(
-        static_cast<float>((norm(axpy(-1, point, b.centre)) + b.radius) * (1 + 1e-6)));
-  }
   t.chain = chain(t.frame);
   std::reverse(t.chain.begin(), t.chain.end());
   out_.tools.push_back(std::move(t));

@@ -106,6 +106,7 @@ void prepare_lanes(Skeleton& s) {
   }
   for (const SkeletonPair& p : s.pairs) {
     const auto half = [&s](int c) { return s.capsules[static_cast<std::size_t>(c)].half_length; };
+    s.capsule_pairs.push_back({p.a, p.b});
     add(s.pair_reach, s, p.radii + p.slack + half(p.a) + half(p.b), p.motion);
   }
   for (SkeletonTool& t : s.tools) {

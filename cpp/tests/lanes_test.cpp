@@ -116,23 +116,9 @@ TEST(levers_bound_the_motion_of_every_capsule_pair_and_tool) {
         const auto i = 2 * static_cast<std::size_t>(p.a), k = 2 * static_cast<std::size_t>(p.b);
         CHECK_LE(std::fabs(gap(pa[i], pa[k]) - gap(pb[i], pb[k])), sum(p.motion));
       }
-      // As seen from the tool: its pose times the same place must stay within the outer levers.
       const ToolSolver solver(s, m);
       const Pose ta = solver.pose(0, a.data()), tb = solver.pose(0, b.data());
-      const auto seen = [](const Pose& t, const Vec3& v) {
-        Vec3 out{};
-        for (std::size_t i = 0; i < 3; ++i)
-          for (std::size_t k = 0; k < 3; ++k)
-            out[i] += t.rotation[3 * k + i] * (v[k] - t.translation[k]);
-        return out;
-      };
-      for (std::size_t c = 0; c < s.capsules.size(); ++c)
-        for (std::size_t e = 0; e < 2; ++e) {
-          CHECK_LE(gap(seen(ta, pa[2 * c + e]), seen(tb, pb[2 * c + e])),
-                   sum(s.tools[0].from_tool[c]) + 1e-6);
-          CHECK_LE(norm(seen(ta, pa[2 * c + e])),
-                   static_cast<double>(s.tools[0].distance[c]) + 1e-6);
-        }
+      CHECK_LE(gap(ta.translation, tb.translation), sum(s.tools[0].in_base) + 1e-6);
     }
   }
 }

@@ -43,7 +43,7 @@ class Lowering {
   void write(const ChunkView& chunk, double pace, ChunkWriter& out) const noexcept;
 
   Path path() const {
-    return {seen_points(), widths_.data(), spans_.data(), nullptr, span_count_, base_seen_};
+    return {seen_points(), widths_.data(), spans_.data(), span_count_, base_seen_};
   }
   const double* final_point(const ChunkView& chunk) const {
     return seen_points() + chunk.rows * skeleton_.coordinates;

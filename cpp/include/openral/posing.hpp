@@ -29,15 +29,15 @@ struct Posed {
 
 OPENRAL_INLINE void pose_frame(const MovingFrame& f, V theta, const Posed& at, Rotation& rotation,
                                V3& origin) {
-  const Rotation up = at.rotation[f.parent];
+  const Rotation& up = at.rotation[f.parent];
   V3 o = at.origin[f.parent];
   for (int k = 0; k < 3; ++k)
     if (f.origin[k] != 0) o = o + splat(f.origin[k]) * up.axis[k];
   V3 x, y, z;
   if (f.swaps) {
-    x = at.rotation[f.parent].axis[f.axis[0]];
-    y = at.rotation[f.parent].axis[f.axis[1]];
-    z = at.rotation[f.parent].axis[f.axis[2]];
+    x = up.axis[f.axis[0]];
+    y = up.axis[f.axis[1]];
+    z = up.axis[f.axis[2]];
     if (f.backward) z = {-z.x, -z.y, -z.z};
   } else {
     const auto& t = f.turn;

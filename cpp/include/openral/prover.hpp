@@ -20,24 +20,20 @@
 //    second derivative, because turning j and k moves p with at most the lever of the outer one.
 //    A segment's points lie between its ends, so the smaller of the two ends' bounds holds. For a
 //    pair of links the same holds in the frame of the link that both hang on.
-// 3. Held at the tool. Where a mode fixes the tool's path (cartesian modes), write a point as
-//    X(q)·g(q): tool pose times place relative to the tool. It strays by at most the tool's own
-//    error (δx + δθ·distance) plus Σ L'_cj·h_j over the joints between capsule and tool. Both this
-//    and I_c are bounds, so the smaller one is used.
-// 4. Lower bounds. Distances at m come from separating directions, valid for any direction
+// 3. Lower bounds. Distances at m come from separating directions, valid for any direction
 //    (geometry.hpp), or from the voxel field (voxels.hpp) minus the half length of the piece of
 //    capsule around the point looked up. Outside the grid the field is read at the nearest point
 //    c of the grid: for x in the grid |p−x| ≥ |c−x| because the grid is convex.
 //    What is farther away than the widest of eight lanes needs is skipped: from balls around each
 //    capsule's segment in every lane (pairs), or around where all lanes have it, against boxes
 //    around obstacles and against the field. Both are enclosures, so no distance is overestimated.
-// 5. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
+// 4. Rounding. Lanes are floats. Middles are halved and reduced to ±π in double and h_j grows by
 //    what that and the conversion to float lost. Placing a capsule costs at most
 //    SkeletonCapsule::slack; obstacle and grid coordinates carry their own (Obstacle::radius,
 //    VoxelField::slack). The distance formulas err by a few units of the same magnitudes, inside
 //    the factor 64 used there. Levers and radii are rounded up. Every test has the form `bound ≥
 //    need`, so NaN and overflow are never proof.
-// 6. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
+// 5. Bisection. An unproven piece is cut in two, four or eight. A piece whose middle is too close
 //    by more than its nominal motion can explain is a hit; pieces that stay undecided at the
 //    shortest length, and everything past the work budget, are refusals.
 #pragma once
@@ -50,17 +46,10 @@
 
 namespace openral {
 
-// A tool whose path is prescribed, and how far it may be from it, in m and rad.
-struct Hold {
-  std::int32_t tool = 0;
-  float error = 0, turn = 0;
-};
-
 // One stretch of motion between two of the path's configurations.
 struct Span {
   std::int32_t from = 0, to = 0, width = 0;  // rows in Path::points and Path::widths
   std::int32_t row = -1;                     // row of the chunk it leads to; −1: measured state
-  std::int32_t hold = 0, holds = 0;          // range in Path::holds
   float rate = 0;                            // 1/duration for speed checks, 0: none
 };
 
@@ -68,7 +57,6 @@ struct Path {
   const double* points = nullptr;  // rows of Skeleton::coordinates values
   const double* widths = nullptr;
   const Span* spans = nullptr;
-  const Hold* holds = nullptr;
   int count = 0;
   bool base_seen = true;  // the base has not moved since the obstacles were seen
 };
@@ -109,8 +97,9 @@ struct Query {
   Path path;
   int budget = kDefaultBudget;  // units of work
 
-  // Either is about 0.7 ms: a unit takes some 30 ns with AVX2 and 140 ns without.
-  static constexpr int kDefaultBudget = 20000, kScalarBudget = 5000;
+  // Either is some 0.6 ms: every test counts, and a unit takes about 35 ns with AVX2 and 180 ns
+  // without. The rest of a millisecond is for lowering and for graded speeds.
+  static constexpr int kDefaultBudget = 16000, kScalarBudget = 3500;
 };
 
 using ProveFunction = Outcome (*)(const Query&) noexcept;

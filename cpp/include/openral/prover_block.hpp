@@ -10,6 +10,7 @@
 
 namespace openral::OPENRAL_LANES {
 
+inline constexpr unsigned kAll = (1U << kLanes) - 1;
 inline constexpr S kBeyond = static_cast<S>(1e30);  // farther away than anything, m
 
 class Block {
@@ -22,7 +23,6 @@ class Block {
       source_[lane] = source(pieces[lane < count ? lane : 0]);
     fill();
     pose(s_, configurations_, planar_, posed_);
-    if (tools_) inflate(pieces, count);
     check();
     if (q_.workspace || q_.tool_speed > 0 || q_.tool_rate > 0) tools();
   }
@@ -45,7 +45,7 @@ class Block {
   unsigned unproven = 0, hit = 0;  // lanes
   Culprit culprit[kLanes];
   S excess[kLanes];         // how many times too wide each unproven lane's motion is
-  int work = 0, limit = 0;  // units spent in this block on voxels, and how many may be
+  int work = 0, limit = 0;  // units spent in this block, and how many may be
 
  private:
   // Where a lane's box comes from: rows of the path, and which part of the way between them.
@@ -59,16 +59,27 @@ class Block {
     unproven = hit = 0;
     for (S& e : excess) e = 0;
     for (unsigned char& r : ready_) r = 0;
-    detailed_ = false;
+    detailed_ = skipped_ = false;
+    work = least_work_;
   }
   void check() {
     reaches();
     self();
-    if (q_.world->obstacles.empty() && (q_.voxels == nullptr || q_.voxels->empty())) return;
-    balls();
-    world();
-    if (q_.voxels != nullptr && !q_.voxels->empty()) voxels();
+    const bool cells = q_.voxels != nullptr && !q_.voxels->empty();
+    if (!q_.world->obstacles.empty() || cells) {
+      balls();
+      world();
+      if (cells && !skipped_) voxels();
+    }
+    if (skipped_) give_up();
   }
+  // Adds to the work; true, and no lane is proven, where it is more than may be.
+  bool spend(int units) {
+    work += units;
+    skipped_ = skipped_ || work > limit;
+    return skipped_;
+  }
+  void give_up();
 
   bool moves_base(const Span& span) const;
   Source source(const Piece& piece) const;
@@ -76,8 +87,6 @@ class Block {
   void turn_frames();
   unsigned finite() const;
   void detail();
-  void inflate(const Piece* pieces, int count);
-  void hold(const Hold& held, int lane);
   void reaches();
   void balls();
   void self();
@@ -110,14 +119,13 @@ class Block {
   }
   // A capsule's inflation, lane by lane.
   V full(int c) {
-    if (!tools_ && (ready_[c] & kFull) == 0)
+    if ((ready_[c] & kFull) == 0)
       full_[c] = sum(s_.levers.data(), s_.capsules.data()[c].motion, half_);
     ready_[c] |= kFull;
     return full_[c];
   }
   // The part of it that no cut makes smaller.
   V least(int c) {
-    if (tools_) return least_[c];
     detail();
     return sum(s_.levers.data(), s_.capsules.data()[c].motion, wide_);
   }
@@ -152,7 +160,8 @@ class Block {
 
   const Query& q_;
   const Skeleton& s_;
-  bool planar_ = false, tools_ = false, detailed_ = false;
+  bool planar_ = false, detailed_ = false, skipped_ = false;
+  int least_work_ = 0;
   unsigned active_ = 0;
   Source source_[kLanes];
   Configurations configurations_;
@@ -164,13 +173,14 @@ class Block {
   alignas(32) S move_[kMaxCoordinates][kLanes];  // half of the nominal motion, signed
   alignas(32) S rate_[kMaxCoordinates][kLanes];  // nominal speed of each coordinate
   S most_[kMaxCoordinates];                      // the widest lane's half-width
+  S reached_[kMaxCoordinates];                   // what reach_ and pair_reach_ were computed from
   Posed posed_;
   unsigned char ready_[kMaxCapsules];
   Segment segment_[kMaxCapsules];
-  V full_[kMaxCapsules], least_[kMaxCapsules];  // inflation by capsule
+  V full_[kMaxCapsules];  // inflation by capsule
   // For all lanes at once: radius, slack, margin and half length, without and with the motion.
   alignas(32) S fixed_[kMaxCapsules], reach_[kMaxCapsules];
-  alignas(32) S pair_fixed_[kMaxPairs], pair_reach_[kMaxPairs];
+  alignas(32) S pair_fixed_[kMaxPairs], pair_reach_[kMaxPairs];  // the latter squared
   // A ball around each capsule's middles, and one around all that its lanes must keep clear.
   alignas(32) S ball_[3][kMaxCapsules];  // x, y, z
   alignas(32) S keep_[kMaxCapsules];
@@ -188,10 +198,19 @@ inline bool Block::moves_base(const Span& span) const {
   return false;
 }
 
+inline void Block::give_up() {
+  for (unsigned m = active_ & ~unproven; m != 0; m &= m - 1) culprit[__builtin_ctz(m)] = {};
+  unproven |= active_;
+}
+
 inline Block::Block(const Query& query) : q_(query), s_(*query.skeleton) {
+  // What no block can do without, in instructions; a unit is worth some 400.
+  const std::size_t least = 45 * s_.coordinates + 75 * s_.frames.size() + 95 * s_.capsules.size() +
+                            17 * s_.pairs.size() + 3 * query.world->obstacles.size();
+  least_work_ = 3 + static_cast<int>(least / 400);
+  for (S& r : reached_) r = -1;
   for (int i = 0; s_.mobile && i < q_.path.count && !planar_; ++i)
     planar_ = moves_base(q_.path.spans[i]);
-  for (int i = 0; i < q_.path.count && !tools_; ++i) tools_ = q_.path.spans[i].holds > 0;
   for (std::size_t j = s_.dof; j < s_.coordinates; ++j) {
     most_[j] = 0;
     for (int lane = 0; lane < kLanes; ++lane)

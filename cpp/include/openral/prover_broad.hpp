@@ -17,26 +17,18 @@ OPENRAL_INLINE V reach_of_eight(const Reaches& r, std::size_t first, const S* fi
   return sum * kRounded;
 }
 
-// How far each capsule's and each pair's need and half lengths reach in the widest lane.
+OPENRAL_INLINE V squared(V x) { return x * x; }
+
+// How far each capsule's and each pair's need and half lengths reach in the widest lane. Blocks of
+// one chunk, or of configurations without motion, are often as wide as the last.
 inline void Block::reaches() {
   const std::size_t n = s_.coordinates, used = planar_ ? n : s_.dof;
+  if (__builtin_memcmp(most_, reached_, used * sizeof(S)) == 0) return;
+  __builtin_memcpy(reached_, most_, used * sizeof(S));
   for (std::size_t c = 0; c < s_.capsule_reach.fixed.size(); c += kLanes)
     store(reach_ + c, reach_of_eight(s_.capsule_reach, c, fixed_, most_, n, used));
   for (std::size_t i = 0; i < s_.pair_reach.fixed.size(); i += kLanes)
-    store(pair_reach_ + i, reach_of_eight(s_.pair_reach, i, pair_fixed_, most_, n, used));
-  if (!tools_) return;
-  // A prescribed tool path may allow less.
-  alignas(32) S most[kMaxCapsules];
-  for (std::size_t c = 0; c < s_.capsules.size(); ++c) {
-    most[c] = largest(full_[c]);
-    const S held = (fixed_[c] + most[c]) * kRounded;
-    if (held < reach_[c]) reach_[c] = held;
-  }
-  for (std::size_t i = 0; i < s_.pairs.size(); ++i) {
-    const SkeletonPair& pair = s_.pairs.data()[i];
-    const S held = (pair_fixed_[i] + most[pair.a] + most[pair.b]) * kRounded;
-    if (held < pair_reach_[i]) pair_reach_[i] = held;
-  }
+    store(pair_reach_ + i, squared(reach_of_eight(s_.pair_reach, i, pair_fixed_, most_, n, used)));
 }
 
 // Balls around the middles of each capsule, about the place where one of the lanes has it.
@@ -63,7 +55,7 @@ inline void Block::balls() {
     // What is no number becomes far too large, so that it skips nothing.
     store(keep_ + first, vmin(radius + load(reach_ + first), splat(kBeyond)));
   }
-  if (bits(total < kBeyond) == (1U << kLanes) - 1) return;
+  if (bits(total < kBeyond) == kAll) return;
   for (int c = 0; c < capsules; ++c) {  // a lane without numbers: nothing can be skipped
     ball_[0][c] = ball_[1][c] = ball_[2][c] = 0;
     keep_[c] = kBeyond;
@@ -72,11 +64,12 @@ inline void Block::balls() {
 
 inline void Block::self() {
   const int pairs = static_cast<int>(s_.pairs.size());
-  const SkeletonPair* pair = s_.pairs.data();
+  const CapsulePair* pair = s_.capsule_pairs.data();
   for (int i = 0; i < pairs; ++i) {
     const V3 gap = posed_.middle[pair[i].a] - posed_.middle[pair[i].b];
-    const V reach = splat(pair_reach_[i]);
-    if ((active_ & ~bits(dot(gap, gap) > reach * reach)) != 0) close_pair(i, gap);
+    if (bits(dot(gap, gap) > splat(pair_reach_[i])) == kAll) continue;
+    if (spend(1)) return;
+    close_pair(i, gap);
   }
 }
 
@@ -84,7 +77,7 @@ inline void Block::self() {
 // obstacles at a time.
 inline void Block::world() {
   const std::size_t obstacles = q_.world->obstacles.size();
-  if (obstacles == 0) return;
+  if (obstacles == 0 || skipped_) return;
   const V none = splat(-kBeyond);
   V edge[8] = {none, none, none, none, none, none, none, none};  // −x, x, −y, y, −z, z
   for (std::size_t c = 0; c < s_.capsule_reach.fixed.size(); c += kLanes) {
@@ -104,10 +97,12 @@ inline void Block::world() {
       const V below = -splat(box[2 * axis]) - at, above = at - splat(box[2 * axis + 1]);
       gap = vmax(gap, vmax(below, above) - half);
     }
-    unsigned open = ~bits(gap > load(w.radius.data() + o)) & ((1U << kLanes) - 1);
+    unsigned open = ~bits(gap > load(w.radius.data() + o)) & kAll;
     for (; open != 0; open &= open - 1) {
       const std::size_t which = o + static_cast<std::size_t>(__builtin_ctz(open));
-      if (which < obstacles) capsules_near(static_cast<int>(which));
+      if (which >= obstacles) break;
+      if (spend(1)) return;
+      capsules_near(static_cast<int>(which));
     }
   }
 }
@@ -129,7 +124,9 @@ inline void Block::capsules_near(int o) {
     }
     const V far = (load(keep_ + c) + w.radius.data()[o]) * kRounded;
     unsigned open = ~bits(apart > far * far) & against_world_[c / kLanes];
-    for (; open != 0; open &= open - 1) obstacle(static_cast<int>(c) + __builtin_ctz(open), o);
+    if (open != 0 && spend(__builtin_popcount(open) / 4)) return;
+    for (; open != 0 && !skipped_; open &= open - 1)
+      obstacle(static_cast<int>(c) + __builtin_ctz(open), o);
   }
 }
 

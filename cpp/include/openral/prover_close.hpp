@@ -5,24 +5,24 @@
 
 namespace openral::OPENRAL_LANES {
 
+OPENRAL_INLINE int approach_work(const LeverList& swing) {
+  return 2 + (swing.last - swing.first) / 4;
+}
+
 inline void Block::close_pair(int i, const V3& gap) {
   const SkeletonPair& pair = s_.pairs.data()[i];
   const Lever* lever = s_.levers.data();
   const S fixed = pair.radii + pair.slack + static_cast<S>(q_.pair_margin[i]);
-  V spread = sum(lever, pair.motion, half_);
-  // Two links move apart no faster than each of them moves.
-  if (tools_) spread = vmin(spread, full_[pair.a] + full_[pair.b]);
-  V need = fixed + spread;
+  V need = fixed + sum(lever, pair.motion, half_);
   const Segment &first = segment(pair.a), &second = segment(pair.b);
   if ((active_ & ~bits(apart(gap, first.d, second.d, need))) == 0) return;
   const V bound = segment_segment(first, second);
   if ((active_ & ~bits(bound >= need)) == 0) return;
+  if (spend(approach_work(pair.swing_a) + approach_work(pair.swing_b))) return;
   detail();
-  V rest = sum(lever, pair.motion, wide_);
-  if (tools_) rest = vmin(rest, least_[pair.a] + least_[pair.b]);
   const Closing by = closing(pair);
   need = vmin(fixed + by.full, need);
-  rest = vmin(by.least, rest);
+  const V rest = vmin(by.least, sum(lever, pair.motion, wide_));
   judge(*this, bound, need, fixed + rest, Finding::kSelf, pair.a, pair.b, pair.radii,
         static_cast<S>(q_.pair_margin[i]));
 }
@@ -51,6 +51,7 @@ inline void Block::obstacle(int c, int o) {
   const V3 out = vmax(vabs(gap) - three(w.half), splat(0));
   const V far = splat((reach_[c] + static_cast<S>(other.radius)) * kRounded);
   if ((active_ & ~bits(dot(out, out) > far * far)) == 0) return;
+  if (spend(1)) return;
   const S margin = static_cast<S>(q_.capsule_margin[c]);
   const S fixed = capsule.radius + capsule.slack + margin + static_cast<S>(other.radius);
   V all = fixed + full(c);
@@ -69,6 +70,7 @@ inline void Block::obstacle(int c, int o) {
   }
   const V bound = vmin(apart_by.start, apart_by.end);
   if ((active_ & ~bits(bound >= all)) == 0) return;
+  if (spend(approach_work(capsule.swing))) return;
   detail();
   const Closing by = closing(apart_by, g, c);
   all = vmin(fixed + by.full, all);

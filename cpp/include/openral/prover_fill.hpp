@@ -1,4 +1,4 @@
-// From a path to lanes: middles, half-widths, joint angles, inflation.
+// From a path to lanes: middles, half-widths, joint angles.
 #pragma once
 
 #include "openral/prover_block.hpp"
@@ -29,9 +29,9 @@ inline void Block::fill() {
       const Source& of = source_[lane];
       const Row from = load_row(of.from + first), delta = load_row(of.to + first) - from;
       middle[lane] = from + delta * of.at;
-      // 4e-7 covers the rounding of a middle in ±π to float; sliding joints stay below ±6 m. The
-      // rest covers the reduction to ±π.
-      const Row lost = magnitude(middle[lane]) * 1e-15 + 4e-7;
+      // The latter covers the rounding of a middle in ±π to float (sliding joints stay below ±6 m),
+      // the former its reduction to ±π. A float itself, it is the same for all that stand still.
+      const Row lost = magnitude(middle[lane]) * 1e-15 + static_cast<double>(4.1e-7F);
       half[lane] =
           rounded((magnitude(delta) * of.part + load_row(of.wide + first)) * (1 + 1e-6) + lost);
       most = larger(half[lane], most);
@@ -92,59 +92,6 @@ inline void Block::detail() {
     transpose(wide, wide_ + first);
     transpose(move, move_ + first);
     transpose(rate, rate_ + first);
-  }
-}
-
-// Inflation where a mode prescribes a tool's path.
-inline void Block::inflate(const Piece* pieces, int count) {
-  detail();
-  const int capsules = static_cast<int>(s_.capsules.size());
-  const Lever* lever = s_.levers.data();
-  for (int c = 0; c < capsules; ++c) {
-    full_[c] = sum(lever, s_.capsules.data()[c].motion, half_);
-    least_[c] = sum(lever, s_.capsules.data()[c].motion, wide_);
-  }
-  for (int lane = 0; lane < count; ++lane) {
-    const Span& span = q_.path.spans[pieces[lane].span];
-    for (int i = 0; i < span.holds; ++i) hold(q_.path.holds[span.hold + i], lane);
-  }
-}
-
-// Point 3 of the argument: the capsules as seen from a tool whose path is prescribed.
-inline void Block::hold(const Hold& held, int lane) {
-  const Lever* lever = s_.levers.data();
-  const SkeletonTool& tool = s_.tools.data()[held.tool];
-  S shift = held.error, twist = held.turn;
-  for (int k = tool.motion.first; k < tool.motion.last; ++k) {
-    const S nominal = half_[lever[k].coordinate][lane] - wide_[lever[k].coordinate][lane];
-    shift += static_cast<S>(lever[k].length) * nominal;
-    twist += static_cast<S>(lever[k].turn) * nominal;
-  }
-  const int capsules = static_cast<int>(s_.capsules.size());
-  const int dof = static_cast<int>(s_.dof);
-  for (int c = 0; c < capsules; ++c) {
-    const S away = tool.distance.data()[c];
-    S full = shift + twist * away, least = held.error + held.turn * away;
-    const auto add = [&](const Lever& l, S& sum, const S(*by)[kLanes]) {
-      sum += static_cast<S>(l.length) * by[l.coordinate][lane];
-    };
-    const LeverList& list = tool.from_tool.data()[c];
-    for (int k = list.first; k < list.last; ++k) {
-      add(lever[k], full, half_);
-      add(lever[k], least, wide_);
-    }
-    // The tool's path is prescribed in the base's frame, so the base's own uncertainty comes on
-    // top.
-    const LeverList& own = s_.capsules.data()[c].motion;
-    for (int k = own.first; k < own.last; ++k)
-      if (lever[k].coordinate >= dof) {
-        add(lever[k], full, wide_);
-        add(lever[k], least, wide_);
-      }
-    S* f = reinterpret_cast<S*>(&full_[c]) + lane;
-    S* l = reinterpret_cast<S*>(&least_[c]) + lane;
-    *f = full < *f ? full : *f;
-    *l = least < *l ? least : *l;
   }
 }
 

@@ -9,7 +9,6 @@
 namespace openral::OPENRAL_LANES {
 
 inline constexpr float kShortest = 1.0F / 32768;  // of a span
-inline constexpr int kBlockWork = 40;             // units of work that a block stands for
 inline constexpr int kPending = 1024;
 
 OPENRAL_INLINE Outcome report(const Block& block, const Piece& piece, int lane, Proof proof) {
@@ -38,10 +37,9 @@ Outcome prove(const Query& query) noexcept {
     int count = 0;
     while (count < kLanes && waiting > 0) pieces[count++] = pending[--waiting];
     while (count < kLanes && next < query.path.count) pieces[count++] = {next++, 0.0F, 1.0F};
-    block.work = 0;
     block.limit = query.budget > work ? query.budget - work : 0;
     block.test(pieces, count);
-    work += kBlockWork + block.work;
+    work += block.work;
     Outcome refused;
     bool refuse = false;
     for (int lane = count; lane-- > 0;) {
@@ -79,7 +77,6 @@ void check(const Query& query, const double* rows, int count, bool* clear) noexc
   Block block(query);
   for (int i = 0; i < count; i += kLanes) {
     const int lanes = count - i < kLanes ? count - i : kLanes;
-    block.work = 0;
     block.limit = query.budget;
     block.test(rows + static_cast<std::size_t>(i) * query.skeleton->coordinates, lanes);
     for (int lane = 0; lane < lanes; ++lane) clear[i + lane] = (block.unproven >> lane & 1U) == 0;

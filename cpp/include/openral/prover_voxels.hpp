@@ -117,7 +117,9 @@ inline void Block::voxels() {
     for (std::size_t i = 0; i < 3; ++i)
       cell[i] = cell_of(ball_[i][c], static_cast<S>(origin[i]), inverse, shape[i]);
     const S apart = field.distance(field.index(cell[0], cell[1], cell[2]));
-    if (!(apart >= keep_[c] + static_cast<S>(field.slack()))) voxels(c);
+    if (apart >= keep_[c] + static_cast<S>(field.slack())) continue;
+    if (spend(1)) return;
+    voxels(c);
   }
 }
 

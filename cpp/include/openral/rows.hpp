@@ -14,7 +14,10 @@ OPENRAL_INLINE Row load_row(const double* x) {
   return row;
 }
 OPENRAL_INLINE FloatRow rounded(Row row) { return __builtin_convertvector(row, FloatRow); }
-OPENRAL_INLINE Row magnitude(Row a) { return a < 0 ? -a : a; }
+OPENRAL_INLINE Row magnitude(Row a) {
+  typedef std::int64_t Bits __attribute__((vector_size(32)));
+  return reinterpret_cast<Row>(reinterpret_cast<Bits>(a) & INT64_MAX);
+}
 OPENRAL_INLINE FloatRow larger(FloatRow a, FloatRow b) { return a > b ? a : b; }
 
 // Each angle's representative in ±π.

@@ -64,16 +64,17 @@ struct SkeletonPair {
   LeverList swing_a, swing_b;  // from the link that both hang on
 };
 
+struct CapsulePair {
+  std::int32_t a, b;
+};
+
 struct SkeletonTool {
   int frame = 0;
   std::array<float, 3> point{};  // tool centre point in its frame's own axes
   Pose exact_tcp;                // tool in its frame
   float slack = 0;
-  LeverList motion;                  // in the world
-  LeverList in_base;                 // in the base's frame
-  std::vector<LeverList> from_tool;  // by capsule: motion seen from the tool
-  std::vector<float> distance;       // by capsule: farthest point from the tool centre point
-  std::vector<int> chain;            // frames from the base to the tool
+  LeverList in_base;       // in the base's frame
+  std::vector<int> chain;  // frames from the base to the tool
 };
 
 // How far each of many things may move, eight side by side: `fixed` + Σ_j lever_j · half width of
@@ -93,6 +94,7 @@ struct Skeleton {
   std::vector<MovingFrame> frames;
   std::vector<SkeletonCapsule> capsules;
   std::vector<SkeletonPair> pairs;
+  std::vector<CapsulePair> capsule_pairs;  // the same once more, closer together
   std::vector<SkeletonTool> tools;
   std::vector<Lever> levers;
   std::vector<Swing> swings;

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from openral.deploy.display import Display
+from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
@@ -53,6 +54,10 @@ class Supervisor:
 
     def run(self) -> Summary:
         """Returns when the run is over; the summary has the exit code and the reason."""
+        with domain_lock(self._network.domain):
+            return self._run()
+
+    def _run(self) -> Summary:
         previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         self._logs = LogStream(self._display.log)
         try:

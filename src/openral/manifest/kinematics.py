@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from openral import _core
 from openral.errors import ConfigError
@@ -22,6 +21,9 @@ _KINDS = {
 
 def matrix(xyz: Vec3, rpy: Vec3) -> NDArray[np.float64]:
     """The 4×4 matrix of a position and roll, pitch, yaw."""
+    # Imported where it is used: it would be half the start of a program that only reads manifests.
+    from scipy.spatial.transform import Rotation
+
     out = np.eye(4)
     out[:3, :3] = Rotation.from_euler("xyz", rpy).as_matrix()
     out[:3, 3] = xyz
@@ -30,6 +32,8 @@ def matrix(xyz: Vec3, rpy: Vec3) -> NDArray[np.float64]:
 
 def transform(pose: NDArray[np.float64], digits: int = 9) -> Transform:
     """The manifest's form of a 4×4 matrix."""
+    from scipy.spatial.transform import Rotation
+
     with np.errstate(all="ignore"):
         rpy = Rotation.from_matrix(pose[:3, :3]).as_euler("xyz", suppress_warnings=True)
     return Transform(xyz=vec3(pose[:3, 3], digits), rpy=vec3(rpy, digits))
