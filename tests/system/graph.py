@@ -27,6 +27,7 @@ from openral.ros.qos import CLOCK, QoS
 from openral.safety import topics
 from tests.deploy.small_graph import alive, family
 from tests.ros.conftest import wait_until
+from tests.system.urgent import urgent
 
 OPENRAL = Path(sys.executable).with_name("openral")
 ARMED, ESTOPPED = 1, 2
@@ -70,6 +71,10 @@ class Observer:
     """A node that hears all that the tests ask about."""
 
     def __init__(self, domain: int) -> None:
+        with urgent():
+            self._begin(domain)
+
+    def _begin(self, domain: int) -> None:
         self.context = Context(Network(domain))
         self.node = Node("observer", context=self.context)
         self.poses: list[Pose] = []
@@ -226,8 +231,9 @@ class Deployment:
     def signal(self, node: str, number: signal.Signals) -> float:
         """Sends a signal to a node; the moment at which it was sent."""
         pid = self.pid(node)
-        now = time.monotonic()
-        os.kill(pid, number)
+        with urgent():
+            now = time.monotonic()
+            os.kill(pid, number)
         return now
 
     def end(self, timeout_s: float = 60.0) -> dict[str, Any]:
