@@ -27,9 +27,9 @@ cpp-test: setup
 	@$(BIN)/cmake --build build/cpp-test -- --quiet
 	build/cpp-test/cpp/tests/openral_core_tests
 
-# The fault tests of whole graphs, twenty times each.
+# The fault tests of whole graphs and the drives at furniture, twenty times each.
 soak: setup
-	OPENRAL_SOAK=20 $(BIN)/python -m pytest tests/system --timeout 3600
+	OPENRAL_SOAK=20 $(BIN)/python -m pytest tests/system tests/world --timeout 3600
 
 bench: setup
 	@for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done

@@ -166,7 +166,7 @@ class Kitchen:
 def at_counter(rng: np.random.Generator) -> Pose:
     """A place in front of the north counter, facing it."""
     return (
-        float(rng.uniform(-1.0, 0.2)),
+        float(rng.uniform(-1.5, -0.4)),
         float(rng.uniform(0.95, 1.1)),
         math.pi / 2 + float(rng.uniform(-0.15, 0.15)),
     )

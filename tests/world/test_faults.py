@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from openral.manifest.kinematics import Kinematics, matrix
 from openral.ros.clock import NS
 from openral.safety import topics
 from openral.safety.surroundings import stamp_ns
@@ -120,12 +121,18 @@ def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, Prete
     graph, _ = live
     states = graph.heard[world_topics.WORLD_STATE]
     before = len(states)
-    start = time.monotonic()
-    wait_until(lambda: len(states) > before + 30)
-    assert time.monotonic() - start < 10.0
+    wait_until(lambda: len(states) > before + 30, 60.0)
     state = states[-1]
     assert list(state.joints.name) == ROBOT.joint_names
     assert [hand.name for hand in state.end_effectors] == [e.name for e in ROBOT.end_effectors]
+    kinematics, effector = Kinematics(ROBOT), ROBOT.end_effectors[0]
+    link = kinematics.poses(ROBOT.home_position)[kinematics.links.index(effector.link)]
+    tool = link @ matrix(effector.tcp.xyz, effector.tcp.rpy)
+    hand = state.end_effectors[0]
+    place = [hand.pose.position.x, hand.pose.position.y, hand.pose.position.z]
+    assert place == pytest.approx(tool[:3, 3].tolist(), abs=1e-6)
+    assert hand.twist.linear.x == pytest.approx(0.0, abs=1e-9)
+    assert hand.opening == pytest.approx(1.0)
     assert state.has_base and state.base.header.frame_id == "odom"
     assert state.header.frame_id == ROBOT.base_frame
     assert [sensor.name for sensor in state.sensors] == ["front_depth"]

@@ -151,3 +151,33 @@ def test_joints_are_interpolated_and_never_guessed(stamps: list[int], asked: int
         assert found is None
     elif found is not None:
         assert found[0] == pytest.approx(asked * 1e-9, abs=1e-6)
+
+
+def held(name: str, link: str) -> Any:
+    made = msg.CollisionPrimitive(id=name, shape=0, attached_link=link)
+    made.size = np.array([0.05, 0.0, 0.0])
+    made.pose.position.z = 0.15
+    return made
+
+
+def test_what_is_grasped_leaves_the_map_and_goes_with_the_hand() -> None:
+    body, q, hand = Body(ROBOT), np.array(ROBOT.home_position), ROBOT.end_effectors[0].link
+    assert body.hold([held("cup", hand)]) == ["cup"]
+    assert body.hold([held("cup", hand)]) == [], "it is not new"
+    (cup,) = body.shapes(q, np.eye(4), ["cup"])
+    assert len(body.shapes(q, np.eye(4))) == len(Body(ROBOT).shapes(q, np.eye(4))) + 1
+    moved = q.copy()
+    moved[3] += 0.3
+    assert np.linalg.norm(body.shapes(moved, np.eye(4), ["cup"])[0, :3] - cup[:3]) > 0.1
+    voxels = VoxelMap(MapOptions(size_m=(2.0, 2.0, 2.0), low_m=0.0))
+    voxels.follow(0.0, 0.0)
+    points = (cup[:3] + np.random.default_rng(1).uniform(-0.04, 0.04, (500, 3))).astype(np.float32)
+    voxels.see_points(points, np.eye(4), (0.1, 5.0))
+    assert voxels.grid().cells.any()
+    voxels.clear(body.shapes(q, np.eye(4), ["cup"]))
+    assert not voxels.grid().cells.any()
+    voxels.see_points(points, np.eye(4), (0.1, 5.0), body.shapes(q, np.eye(4)))
+    assert not voxels.grid().cells.any(), "what is held is the robot's"
+    assert body.hold([]) == [] and not body.held
+    with pytest.raises(ConfigError, match="no link of the robot"):
+        body.hold([held("cup", "tentacle")])

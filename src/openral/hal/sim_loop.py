@@ -11,10 +11,11 @@ from openral.errors import TransportError
 from openral.hal.sim_attached import SimAttachedHAL
 from openral.hal.snapshot import Snapshot
 
-# A simulation that fell behind catches up, at no more than this multiple of its pace, so that the
-# others' deadlines hold meanwhile; what it is behind by more than this is forgiven.
+# A simulation that fell behind catches up: what a picture took at once, more at a multiple of its
+# pace, so that the others' deadlines hold meanwhile; beyond that it is forgiven.
+_AT_ONCE_S = 0.04
+_RUSH = 1.25
 _FORGIVE_S = 0.5
-_RUSH = 1.2
 _METER_S = 1.0
 
 
@@ -79,7 +80,7 @@ class SimLoop:
             self.hal.close()
 
     def _spin(self) -> None:
-        due = time.monotonic()
+        due = rushed = time.monotonic()
         simulated = 0.0
         tick_s = self.hal.tick_ns * 1e-9
         while not self._stopping.is_set():
@@ -94,8 +95,9 @@ class SimLoop:
                 time.sleep(0)
                 continue
             period_s = tick_s / self._factor
-            due = max(due, time.monotonic() - _FORGIVE_S) + period_s
-            self._rest_until(max(due, began + period_s / _RUSH), period_s)
+            due = max(due, began - _FORGIVE_S) + period_s
+            rushed = max(rushed, began - _AT_ONCE_S) + period_s / _RUSH
+            self._rest_until(max(due, rushed), period_s)
 
     def _rest_until(self, due: float, early_s: float) -> None:
         """Serves until it is time; an action may start the next tick by up to `early_s` early."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -116,6 +117,7 @@ class KernelInputs:
         try:
             take()
         except (ConfigError, CorruptMessage) as error:
-            if self._complaints.get(what) != str(error):
-                self._complaints[what] = str(error)
+            gist = re.sub(r"\d[\d.]*", "#", str(error))  # once, not for every second of its age
+            if self._complaints.get(what) != gist:
+                self._complaints[what] = gist
                 self._node.log.error(f"{what} cannot be used", reason=str(error))

@@ -28,7 +28,8 @@ Matrix = NDArray[np.float64]
 
 
 class Mapping:
-    """Keeps the map of one robot; `work` may be called by a timer or a driver."""
+    """Keeps the map of one robot. Its owner calls `work` whenever joint positions have come: a view
+    is placed once it is known where the robot was."""
 
     def __init__(
         self,
@@ -63,13 +64,10 @@ class Mapping:
             for queue in self.queues:
                 made += self._listen(queue)
             service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR, self._on_clear)
-        timers = [
-            node.create_wall_timer(0.02, self.work),
-            node.create_wall_timer(1 / self._settings.health_hz, self.tell_health),
-        ]
+        timer = node.create_timer(1 / self._settings.health_hz, self.tell_health)
         return [
             node.clock.on_jump(lambda jump: self.forget()),
-            *(partial(node.destroy_timer, timer) for timer in timers),
+            partial(node.destroy_timer, timer),
             partial(node.destroy_service, service),
             *(partial(node.destroy_subscription, one) for one in made),
             partial(node.destroy_publisher, self._centres),
@@ -79,11 +77,17 @@ class Mapping:
     def _listen(self, queue: ViewQueue) -> list[Any]:
         name, make = queue.sensor.name, self._node.create_subscription
         if self._settings.input == "points":
-            return [make(msg.PointCloud2, topics.points(name), queue.take_points, SENSOR)]
+            hear = partial(self._see, queue.take_points)
+            return [make(msg.PointCloud2, topics.points(name), hear, SENSOR)]
+        hear = partial(self._see, queue.take_depth)
         return [
             make(msg.CameraInfo, topics.camera_info(name), queue.take_info, SENSOR),
-            make(msg.Image, topics.depth(name), queue.take_depth, SENSOR),
+            make(msg.Image, topics.depth(name), hear, SENSOR),
         ]
+
+    def _see(self, take: Callable[[Any], None], message: Any) -> None:
+        take(message)
+        self.work()
 
     def forget(self) -> None:
         """Time was set back: what was seen then says nothing about now."""

@@ -82,3 +82,5 @@ class WorldNode(LifecycleNode):
         self._readings.take(message)
         if self._readings.complete:
             self._history.add(self._readings.stamp_ns, self._readings.q)
+        if self.mapping is not None:
+            self.mapping.work()

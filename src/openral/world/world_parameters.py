@@ -49,7 +49,7 @@ class WorldParameters:
     state_hz: float = 30.0
     """How often the world state is told."""
     health_hz: float = 5.0
-    """How often an unhealthy map is told, in real time."""
+    """How often an unhealthy map is told."""
 
     @classmethod
     def declared(cls, node: Node) -> WorldParameters:
