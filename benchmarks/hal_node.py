@@ -158,6 +158,7 @@ def latency(ear: Ear, count: int) -> Any:
     node.create_subscription("sensor_msgs/msg/JointState", "/joint_states", poses.append, STATE)
     out = node.create_publisher("openral_msgs/msg/ActionChunk", topics.CANDIDATE, topics.COMMAND)
     wait(lambda: out.has_subscribers and poses)
+    home = poses[-1].position  # always the same: what is measured sags a little each time
     verdicts: list[Any] = []
     node.create_subscription("openral_msgs/msg/Verdict", topics.VERDICT, verdicts.append, STATE)
     states: list[Any] = []
@@ -173,7 +174,7 @@ def latency(ear: Ear, count: int) -> Any:
             armed = True
         time.sleep(float(random.uniform(0.02, 0.06)))
         trace = secrets.token_bytes(16)
-        slot = msg.ActionSlot(control_mode=mode, width=len(robot.driven), data=poses[-1].position)
+        slot = msg.ActionSlot(control_mode=mode, width=len(robot.driven), data=home)
         chunk = msg.ActionChunk(
             header=msg.Header(stamp=time_message(ear.clock_ns)),
             trace_id=np.frombuffer(trace, np.uint8),

@@ -15,9 +15,7 @@ from openral.deploy.lockstep_graph import LockstepGraph
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.manifest import RobotDescription, load_robot, shipped_robots
-from openral.ros import Outcome
 from openral.ros.node import Node
-from openral.world.node import WorldNode
 
 # The robot with every kind of sensor, in a scene with a task.
 ROBOT, SCENE = "panda_mobile", "kitchen_reach"
@@ -82,15 +80,8 @@ def graph_tables() -> tuple[str, str]:
     options = DeployOptions(robot_ref=ROBOT, scene_ref=SCENE, skill="home")
     graph, robot = LockstepGraph(make_plan(options)), load_robot(ROBOT)
     try:
-        given: Any = {"robot_yaml": ROBOT, "use_sim_time": True}
-        world = WorldNode(context=graph.node.context, parameters=given)
-        while not world.clock.ready:
-            graph.hal.tick()
-        for step in ("configure", "activate"):
-            if world.trigger(step) is not Outcome.SUCCESS:
-                raise SystemExit(f"world cannot {step}: {world.failure_reason}")
         graph.runner.graph.observer.cameras.open([robot.cameras[0].key])
-        nodes = [graph.hal, graph.kernel, world, graph.runner, graph.node]
+        nodes = [graph.hal, graph.kernel, graph.world, graph.runner, graph.node]
         head = ("topic", "type", "promise", "published by", "heard by")
         topics = table(head, topic_rows(nodes, robot))
         services = table(("service or action", "type", "served by"), service_rows(nodes, robot))

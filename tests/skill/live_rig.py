@@ -83,7 +83,23 @@ class RunnerGraphRig(LiveGraph):
             self.arm()
         wait_until(lambda: self.state.state == HOLDING and self.speed < 0.01)
 
-    def moving(self) -> None:
-        """Waits until rows are being applied."""
-        before = len(self.heard[topics.APPLIED])
-        wait_until(lambda: len(self.heard[topics.APPLIED]) > before, 60.0)
+    def under_way(self, skill: str, chunks: int, **parameters: Any) -> tuple[ClientGoal, list[Any]]:
+        """A goal that moves the robot, and the rows of it that were applied so far."""
+        for _ in range(_TRIES):
+            self.still()
+            before = len(self.heard[topics.APPLIED])
+            goal = self.send(skill, 0.0, **parameters)
+            ended = goal.get_result_async()
+            while not ended.done():
+                applied = self.heard[topics.APPLIED][before:]
+                if len({bytes(row.trace_id) for row in applied}) > chunks:
+                    return goal, applied
+                time.sleep(0.01)
+            result = ended.result()[1]
+            assert any(cause in result.message for cause in _BUSY), result
+        raise AssertionError("this machine is too busy")
+
+    @property
+    def own_failures(self) -> list[Any]:
+        """Failures that are not this machine's."""
+        return [f for f in self.failures if not any(cause in f.detail for cause in _BUSY)]

@@ -36,9 +36,9 @@ def test_a_push_and_a_way_home(rig: Make) -> None:
     steps = [json.loads(step.data) for step in made.steps]
     assert {bytes.fromhex(step["trace_id"]) for step in steps} == proposed
     moved = [step for step in steps if step["rows_applied"]]
-    assert len(moved) >= len(steps) - 2
+    assert len(moved) > len(steps) / 2
     assert max(step["tracking_error"] for step in moved) < 0.05
-    assert not made.failures
+    assert not made.own_failures
 
     away = np.abs(made.q - made.robot.home_position).max()
     assert away > 0.1
@@ -50,12 +50,11 @@ def test_a_push_and_a_way_home(rig: Make) -> None:
 def test_motion_goes_on_from_chunk_to_chunk_until_it_is_cancelled(rig: Make) -> None:
     made = rig("ur5e")
     made.start_all("bare")
-    goal = made.send("wave", rows=5, after=1000, size=0.01)
-    applied = made.heard[topics.APPLIED]
-    wait_until(lambda: len({bytes(row.trace_id) for row in applied}) > 8, 60.0)
+    goal, applied = made.under_way("wave", 8, rows=5, after=1000, size=0.01)
     begun = [stamp(row) for row in applied if row.row == 0]
-    # A chunk of five rows of 0.05 s is followed by the next without a pause.
-    assert np.median(np.diff(begun)) < 0.25 + 0.02
+    # A chunk is followed by the next without a pause, and without losing more than its end.
+    lasts = made.chunks[-1].rows * made.chunks[-1].dt
+    assert 0.7 * lasts < np.median(np.diff(begun)) < lasts + 0.03
     assert goal.cancel(10.0)
     status, result = goal.get_result(30.0)
     assert (status, result.reason) == (GoalStatus.CANCELED, "cancelled")

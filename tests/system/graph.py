@@ -27,6 +27,7 @@ from openral.ros.qos import CLOCK, QoS
 from openral.safety import topics
 from tests.deploy.small_graph import alive, family
 from tests.ros.conftest import wait_until
+from tests.system.urgent import urgent
 
 OPENRAL = Path(sys.executable).with_name("openral")
 ARMED, ESTOPPED = 1, 2
@@ -70,6 +71,10 @@ class Observer:
     """A node that hears all that the tests ask about."""
 
     def __init__(self, domain: int) -> None:
+        with urgent():
+            self._begin(domain)
+
+    def _begin(self, domain: int) -> None:
         self.context = Context(Network(domain))
         self.node = Node("observer", context=self.context)
         self.poses: list[Pose] = []
@@ -130,14 +135,21 @@ class Observer:
         its time go faster than real time for a moment.
         """
         poses = list(self.poses)
-        stamps = [pose.stamp_ns for pose in poses if pose.heard_s <= fault_s]
-        stamps += [stamp for heard_s, stamp in list(self._ticks) if heard_s <= fault_s]
+        before = [pose for pose in poses if pose.heard_s <= fault_s]
         moving = [pose for pose in poses if pose.heard_s > fault_s and pose.speed > STILL]
-        assert stamps, "nothing was heard before the fault"
+        assert before, "nothing was heard before the fault"
         if not moving:
             return 0.0
-        last = moving[-1]
-        return max(0.0, min((last.stamp_ns - max(stamps)) / NS, last.heard_s - fault_s))
+        last, base = moving[-1], self._latest_stamp(before[-1], fault_s)
+        return max(0.0, min((last.stamp_ns - base) / NS, last.heard_s - fault_s))
+
+    def _latest_stamp(self, pose: Pose, until_s: float) -> int:
+        """Of the last state before a moment, or of the clock since, whoever else tells a time."""
+        base = pose.stamp_ns
+        for heard_s, stamp in list(self._ticks):
+            if pose.heard_s <= heard_s <= until_s and 0 < stamp - pose.stamp_ns < NS // 10:
+                base = max(base, stamp)
+        return base
 
     def drift_since(self, seconds: float) -> float:
         """The largest move of a joint within the last real seconds."""
@@ -219,8 +231,9 @@ class Deployment:
     def signal(self, node: str, number: signal.Signals) -> float:
         """Sends a signal to a node; the moment at which it was sent."""
         pid = self.pid(node)
-        now = time.monotonic()
-        os.kill(pid, number)
+        with urgent():
+            now = time.monotonic()
+            os.kill(pid, number)
         return now
 
     def end(self, timeout_s: float = 60.0) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from openral.safety import topics
 from tests.hal.node_rig import ARMED, EXECUTING, STOPPED, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.system.graph import STILL, Observer
+from tests.system.urgent import urgent
 
 REST_WITHIN_S = 0.15
 """The promise: from a fault to standing still."""
@@ -92,21 +93,41 @@ class Standing(LiveGraph):
 
         def moved() -> bool:
             self.arm()
-            goal = self.q[0] + 0.05
-            verdict = self.propose(self.swing(JOINT, 0.05, 0.3))
+            way = 0.05 if self.q[0] < self.robot.home_position[0] else -0.05
+            goal = self.q[0] + way
+            verdict = self.propose(self.swing(JOINT, way, 0.3))
             time.sleep(0.6)
             return bool(verdict.status == 0 and abs(self.q[0] - goal) < NO_JUMP)
 
         wait_until(moved, 60.0)
 
+    def stop(self) -> float:
+        """Calls for a stop, which is applied when the call returns; the moment of the call."""
+        client = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)
+        try:
+            client.wait_for_service(20.0)
+            request = client.request_class(source="operator", reason="now")
+            with urgent():
+                at = time.monotonic()
+                answering = client.call_async(request)
+            answer = answering.result(30.0)
+            assert answer.applied, answer.message
+            return at
+        finally:
+            self.node.destroy_client(client)
+
     def frozen(self, process: Any, seconds: float) -> tuple[float, float]:
         """SIGSTOP for a while; the moments at which it froze and went on."""
-        began = time.monotonic()
-        os.kill(process.pid, signal.SIGSTOP)
+        began = self.signal(process, signal.SIGSTOP)
         time.sleep(seconds)
-        ended = time.monotonic()
-        os.kill(process.pid, signal.SIGCONT)
-        return began, ended
+        return began, self.signal(process, signal.SIGCONT)
+
+    def signal(self, process: Any, number: signal.Signals) -> float:
+        """Sends a signal; the moment at which it was sent."""
+        with urgent():
+            now = time.monotonic()
+            os.kill(process.pid, number)
+        return now
 
     def close(self) -> None:
         self.observer.close()

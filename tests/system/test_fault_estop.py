@@ -14,6 +14,7 @@ from openral.safety import topics
 from tests.hal.node_rig import ESTOPPED, MSGS, STOPPED
 from tests.system.graph import OPENRAL, REPETITIONS, STILL, Observer
 from tests.system.standing import REST_WITHIN_S, Standing, eventually
+from tests.system.urgent import urgent
 
 REASON = "cable loose"
 repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
@@ -24,8 +25,10 @@ def test_an_event_of_anybody_ends_the_motion(standing: Standing, repetition: int
     out = standing.node.create_publisher(f"{MSGS}/EStopEvent", topics.ESTOP, topics.COMMAND)
     eventually(lambda: out.subscriber_count >= 2)
     standing.move()
-    at = time.monotonic()
-    out.publish(types.new(f"{MSGS}/EStopEvent", source="button", reason="pressed"))
+    event = types.new(f"{MSGS}/EStopEvent", source="button", reason="pressed")
+    with urgent():
+        at = time.monotonic()
+        out.publish(event)
     standing.rests_within(at)
     eventually(lambda: standing.safety.state == ESTOPPED)
     assert standing.safety.source == "button"
@@ -90,8 +93,5 @@ def late_hal(standing: Standing) -> None:
 @repeated
 def test_a_stop_is_measured_and_a_reset_does_not_jump(standing: Standing, repetition: int) -> None:
     standing.move()
-    at = time.monotonic()
-    answer = standing.call("openral_msgs/srv/EStop", topics.ESTOP, source="operator", reason="now")
-    assert answer.applied, answer.message
-    standing.rests_within(at)
+    standing.rests_within(standing.stop())
     standing.resets_without_a_jump()

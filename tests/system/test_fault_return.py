@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 
 import pytest
@@ -29,9 +30,7 @@ def test_a_frozen_kernel_comes_back_unarmed(standing: Standing, repetition: int)
 @repeated
 def test_a_killed_kernel_comes_back_unarmed(standing: Standing, repetition: int) -> None:
     standing.move()
-    began = time.monotonic()
-    standing.kernel.kill()
-    standing.rests_within(began)
+    standing.rests_within(standing.signal(standing.kernel, signal.SIGKILL))
     assert standing.state.state == HOLDING
     old = standing.safety.epoch
     with standing.stands_still():

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from openral import tracing
 from openral.errors import PerceptionStale
-from openral.manifest import ControlMode, SkillDescription
+from openral.manifest import SkillDescription
+from openral.manifest.skill import SkillKind
 from openral.ros.clock import NS
 from openral.skill.action_space import ActionSpace, SlotRows
 from openral.skill.chunk_maker import ChunkMaker
 from openral.skill.flight import REJECTED, Flight
 from openral.skill.goal_order import Ending
+from openral.skill.handover import PLACES, may_overlap
 from openral.skill.policy_host import Answer, PolicyHost
 from openral.skill.runner_graph import RunnerGraph
 from openral.skill.runner_parameters import RunnerParameters
@@ -28,7 +30,6 @@ _NOT_APPLIED_S = 0.5
 _RETRY_S = 0.1
 _THINK_MARGIN = 1.25
 _BY_SCENE = ("episode over", "scene reset")
-_PLACES = {ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT}
 
 
 class Proposer:
@@ -88,8 +89,7 @@ class Proposer:
             if reply.rows is None:
                 return Ending(True, "done", "the skill says so")
             self._next = self._space.decode(reply.rows, self._from())
-        ready = self._next is not None and self._due(now, self._lead_s)
-        if self._next is not None and ready and now >= self._retry_ns:
+        if self._next is not None and self._may_send(self._next, now):
             dt = 1 / self._skill.rate_hz
             self._previous = self.flight
             self.flight = self.send(self._next, dt, self.trace_id, self.policy_s)
@@ -111,14 +111,25 @@ class Proposer:
     # Inner works
 
     def _think_s(self) -> float:
-        """How long before the end of a chunk the next one must be thought about."""
-        return self._lead_s + _THINK_MARGIN * self.policy_s if self._lead_s else 0.0
+        """How long before the end of a chunk the next one is thought about.
+
+        A script wants to see where its last answer has led; a policy answers ahead of time.
+        """
+        ahead = self._lead_s > 0 and self._skill.kind is not SkillKind.SCRIPTED
+        return self._lead_s + (_THINK_MARGIN * self.policy_s if ahead else 0.0)
 
     def _due(self, now: int, ahead_s: float) -> bool:
         flight = self.flight
         if flight is None:
             return True
         return flight.accepted and now >= flight.end_ns - ahead_s * NS
+
+    def _may_send(self, slots: list[SlotRows], now: int) -> bool:
+        if now < self._retry_ns or not self._due(now, self._lead_s):
+            return False
+        if self.flight is None or self._due(now, 0.0):
+            return True
+        return may_overlap(self.flight, slots, self._graph.robot, now)
 
     def _ask(self) -> None:
         try:
@@ -167,6 +178,12 @@ class Proposer:
             self.flight = None
         return None
 
+    def land(self) -> None:
+        """Records what is under way as it stands now and follows it no more."""
+        self._land(self._previous)
+        self._land(self.flight)
+        self.flight = self._previous = None
+
     def _land(self, flight: Flight | None) -> None:
         if flight is not None:
             self._graph.record(flight.record(self._graph.now()))
@@ -181,9 +198,7 @@ class Proposer:
     def _again(self, flight: Flight, why: str) -> Ending | None:
         """Nothing of it was executed: the same rows are proposed again, for a while."""
         self.refused += 1
-        self._land(self._previous)
-        self._land(flight)
-        self.flight = self._previous = None
+        self.land()
         self._next = list(flight.slots)
         self.trace_id = self._maker.trace_id()
         self._dropped_s = self._dropped_s or time.monotonic()
@@ -196,7 +211,7 @@ class Proposer:
         """Joint positions at a chunk's end: told where it tells them, measured elsewhere."""
         out = self._graph.observer.positions
         for part in flight.slots:
-            if part.mode in _PLACES:
+            if part.mode in PLACES:
                 out[list(part.columns.indices)] = part.data[-1]
         return out
 

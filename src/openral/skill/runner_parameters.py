@@ -35,7 +35,7 @@ class RunnerParameters:
     """How long a goal waits for observations, for the HAL and for the kernel to be armed."""
     drop_patience_s: float = 3.0
     """How long a motion that the kernel drops is proposed again before the goal is given up."""
-    lead_s: float = 0.02
+    lead_s: float = 0.01
     """How long before the end of a chunk the next one is proposed, on the graph's clock."""
 
     @classmethod

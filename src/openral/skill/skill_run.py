@@ -275,9 +275,9 @@ class SkillRun:
         return None if braking or self._graph.executing else self._recorded(ending)
 
     def _recorded(self, ending: Ending) -> Ending:
-        for flight in self._flights():
-            self._graph.record(flight.record(self._graph.now()))
         if self._proposer is not None:
-            self._proposer.flight = None
-        self._brake = None
+            self._proposer.land()
+        if self._brake is not None:
+            self._graph.record(self._brake.record(self._graph.now()))
+            self._brake = None
         return ending
