@@ -21,8 +21,9 @@ def run(mode: str, seed: int, gated: bool) -> Kitchen:
     try:
         if gated:
             kitchen.step(0.6)  # three looks before anything moves
-        every = 0.04 if mode == "joint_torque" else 0.1
-        kitchen.drive(stream(mode, way, kitchen), way.seconds + 0.3, every)
+        # Torques follow the way with a lag, and are proven for a short while only.
+        every, after = (0.04, 2.0) if mode == "joint_torque" else (0.1, 0.3)
+        kitchen.drive(stream(mode, way, kitchen), way.seconds + after, every)
     finally:
         kitchen.close()
     return kitchen
