@@ -32,6 +32,8 @@ class ManifestHALLifecycleNode(LifecycleNode):
     """
 
     def __init__(self, key: RunKey, **options: Any) -> None:
+        self._run: HalRun | None = None
+        self._live: LiveHAL | None = None
         super().__init__("hal", **options)
         self.settings = HalParameters.declared(self)
         self.declare_parameter(
@@ -41,8 +43,6 @@ class ManifestHALLifecycleNode(LifecycleNode):
             "control_modes", [], Descriptor("What this HAL can execute.", read_only=True)
         )
         self._key = key
-        self._run: HalRun | None = None
-        self._live: LiveHAL | None = None
         self._until_ns = 0
         self.on_broken: Callable[[], None] = lambda: None
         """Called once when what drives the robot has ended by itself."""
@@ -154,10 +154,9 @@ class ManifestHALLifecycleNode(LifecycleNode):
         """As any node's; what a callback raises also makes the robot hold."""
         before = self.callback_errors
         super().run_callback(callback, argument)
-        live = getattr(self, "_live", None)
-        if self.callback_errors != before and live is not None:
+        if self.callback_errors != before and self._live is not None:
             name = getattr(callback, "__qualname__", repr(callback))
-            live.broke(name, RuntimeError("see the log"))
+            self._live.broke(name, RuntimeError("see the log"))
 
     def _check(self) -> None:
         """Notices a simulation that has ended, or hardware that does not answer."""
