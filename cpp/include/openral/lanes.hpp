@@ -14,10 +14,16 @@
 #endif
 
 #define OPENRAL_INLINE static inline __attribute__((always_inline))
+#if defined(__SSE2__) && !defined(__AVX2__) && !defined(OPENRAL_LANE_DOUBLE)
+#define OPENRAL_LANES_SSE2
+#include "openral/lanes_sse2.hpp"
+#endif
 
 namespace openral::OPENRAL_LANES {
 
-#ifdef OPENRAL_LANE_DOUBLE
+#if defined(OPENRAL_LANES_SSE2)
+// All of it is in that header.
+#elif defined(OPENRAL_LANE_DOUBLE)
 inline constexpr int kLanes = 1;
 using S = double;
 using V = double;
@@ -58,11 +64,6 @@ OPENRAL_INLINE V vsqrt(V a) { return _mm256_sqrt_ps(a); }
 OPENRAL_INLINE V vabs(V a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
 #else
 OPENRAL_INLINE unsigned bits(M m) {
-#if defined(__SSE2__)
-  __m128 half[2];
-  __builtin_memcpy(half, &m, sizeof m);
-  return static_cast<unsigned>(_mm_movemask_ps(half[0]) | _mm_movemask_ps(half[1]) << 4);
-#endif
   unsigned out = 0;
   for (int i = 0; i < kLanes; ++i) out |= m[i] ? 1U << i : 0U;
   return out;
@@ -71,14 +72,6 @@ OPENRAL_INLINE unsigned bits(M m) {
 OPENRAL_INLINE V vmin(V a, V b) { return a < b ? a : b; }
 OPENRAL_INLINE V vmax(V a, V b) { return a > b ? a : b; }
 OPENRAL_INLINE V vsqrt(V a) {
-#if defined(__SSE2__)
-  __m128 half[2];
-  __builtin_memcpy(half, &a, sizeof a);
-  half[0] = _mm_sqrt_ps(half[0]);
-  half[1] = _mm_sqrt_ps(half[1]);
-  __builtin_memcpy(&a, half, sizeof a);
-  return a;
-#endif
   V out = a;
   for (int i = 0; i < kLanes; ++i) out[i] = __builtin_sqrtf(a[i]);
   return out;
@@ -113,7 +106,7 @@ OPENRAL_INLINE S largest(V v) {
 #endif
 }
 
-#ifndef OPENRAL_LANE_DOUBLE
+#if !defined(OPENRAL_LANE_DOUBLE) && !defined(OPENRAL_LANES_SSE2)
 // The largest of the lanes of each of eight vectors.
 OPENRAL_INLINE V largest_of_each(const V (&v)[8]) {
 #if defined(__AVX2__)
@@ -149,10 +142,13 @@ OPENRAL_INLINE V3 vmax(V3 a, V b) { return {vmax(a.x, b), vmax(a.y, b), vmax(a.z
 OPENRAL_INLINE V clamp(V x, V lo, V hi) { return vmin(vmax(x, lo), hi); }
 OPENRAL_INLINE V3 splat3(const float* p) { return {splat(p[0]), splat(p[1]), splat(p[2])}; }
 
-#ifndef OPENRAL_LANE_DOUBLE
-// Negated where the second bit of `quarter` is set.
-OPENRAL_INLINE V flipped(V x, M quarter) {
-  return reinterpret_cast<V>(reinterpret_cast<M>(x) ^ ((quarter & 2) << 30));
+#if !defined(OPENRAL_LANE_DOUBLE) && !defined(OPENRAL_LANES_SSE2)
+// The last bits of a float, as counted in them by `sincos`.
+OPENRAL_INLINE M odd(V turned) { return (reinterpret_cast<M>(turned) & 1) != 0; }
+// Negated where the second bit of `turned`, counted on by `more`, is set.
+OPENRAL_INLINE V flipped(V x, V turned, int more) {
+  return reinterpret_cast<V>(reinterpret_cast<M>(x) ^
+                             (((reinterpret_cast<M>(turned) + more) & 2) << 30));
 }
 #endif
 
@@ -171,10 +167,9 @@ OPENRAL_INLINE void sincos(V x, V& sine, V& cosine) {
   const V c =
       ((2.443315711809948e-5F * z - 1.388731625493765e-3F) * z + 4.166664568298827e-2F) * z * z -
       0.5F * z + 1.0F;
-  const M quarter = reinterpret_cast<M>(turned);
-  const M odd = (quarter & 1) != 0;
-  sine = flipped(select(odd, c, s), quarter);
-  cosine = flipped(select(odd, s, c), quarter + 1);
+  const M swap = odd(turned);
+  sine = flipped(select(swap, c, s), turned, 0);
+  cosine = flipped(select(swap, s, c), turned, 1);
 #endif
 }
 

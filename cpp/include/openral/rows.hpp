@@ -39,6 +39,15 @@ OPENRAL_INLINE void transpose(const FloatRow (&row)[kLanes], S (*out)[kLanes]) {
   store(out[1], _mm256_shuffle_ps(a, c, 0xEE));
   store(out[2], _mm256_shuffle_ps(b, d, 0x44));
   store(out[3], _mm256_shuffle_ps(b, d, 0xEE));
+#elif defined(OPENRAL_LANES_SSE2)
+  for (int half = 0; half < kLanes; half += 4) {
+    __m128 a = row[half], b = row[half + 1], c = row[half + 2], d = row[half + 3];
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(out[0] + half, a);
+    _mm_storeu_ps(out[1] + half, b);
+    _mm_storeu_ps(out[2] + half, c);
+    _mm_storeu_ps(out[3] + half, d);
+  }
 #else
   for (int lane = 0; lane < kLanes; ++lane)
     for (int k = 0; k < 4; ++k) out[k][lane] = row[lane][k];
