@@ -65,6 +65,13 @@ Body::Body(const RobotModel& own, const std::vector<Held>& objects)
     capsule_tracking.push_back(reach(model, skeleton, c.motion));
   for (const SkeletonPair& p : skeleton.pairs)
     pair_tracking.push_back(reach(model, skeleton, p.motion));
+  for (float tracking : capsule_tracking)
+    recovery_reach =
+        std::max(recovery_reach, static_cast<float>(model.envelope.world_margin) + tracking);
+  for (float tracking : pair_tracking)
+    recovery_reach =
+        std::max(recovery_reach, static_cast<float>(model.envelope.self_margin) + tracking);
+  recovery_reach += 5e-3F;
 }
 
 bool Body::fits(const RobotModel& own, const std::vector<Held>& objects) {

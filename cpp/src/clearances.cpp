@@ -1,8 +1,6 @@
 // One configuration in double precision with the same formulas: no lanes, no inflation.
 #define OPENRAL_LANES exact
 #define OPENRAL_LANE_DOUBLE
-#include <limits>
-
 #include "openral/posing.hpp"
 #include "openral/prover.hpp"
 #include "openral/voxel_test.hpp"
@@ -57,8 +55,8 @@ double at_most(const VoxelField& field, const V3& middle, double reach) {
 }  // namespace
 }  // namespace exact
 
-void clearances(const Skeleton& skeleton, const World& world, const VoxelField* voxels,
-                const double* q, float reach, float* by_capsule, float* by_pair) noexcept {
+int clearances(const Skeleton& skeleton, const World& world, const VoxelField* voxels,
+               const double* q, float reach, int most, float* by_capsule, float* by_pair) noexcept {
   using namespace exact;
   Configurations at;
   for (std::size_t f = 1; f < skeleton.frames.size(); ++f) {
@@ -68,34 +66,36 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
   for (std::size_t i = 0; i < 3; ++i) at.base[i][0] = q[skeleton.dof + i];
   Posed posed;
   pose(skeleton, at, true, posed);
-  int work = 0, cell[3];
-  for (std::size_t c = 0; c < skeleton.capsules.size(); ++c) {
+  int work = static_cast<int>(skeleton.frames.size() + skeleton.pairs.size()), cell[3];
+  for (std::size_t c = 0; c < skeleton.capsules.size() && work <= most; ++c) {
     const SkeletonCapsule& capsule = skeleton.capsules[c];
     double best = reach;
     if (capsule.against_world) {
       const Segment g = segment(capsule, posed, static_cast<int>(c));
+      work += 1 + static_cast<int>(world.obstacles.size()) / 8;  // of the boxes around them
       for (std::size_t o = 0; o < world.obstacles.size(); ++o) {
         const double radii =
             static_cast<double>(world.obstacles[o].radius) + static_cast<double>(capsule.radius);
         if (beyond(world, o, posed.middle[c],
                    best + radii + static_cast<double>(capsule.half_length)))
           continue;
+        ++work;
         const double d = to_obstacle(g, world.obstacles[o]) - radii;
         best = d < best ? d : best;
       }
       if (voxels != nullptr && !voxels->empty()) {
         const double radius = capsule.radius;
         const double within = vmin(at_most(*voxels, posed.middle[c], best + radius), best + radius);
-        const double d = nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
-                                      capsule.half_length, within, -1.0, cell, work,
-                                      std::numeric_limits<int>::max(), PlainDistance{}) -
-                         radius;
+        const double d =
+            nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
+                         capsule.half_length, within, -1.0, cell, work, most, PlainDistance{}) -
+            radius;
         best = d < best ? d : best;
       }
     }
     by_capsule[c] = static_cast<float>(best);
   }
-  for (std::size_t i = 0; i < skeleton.pairs.size(); ++i) {
+  for (std::size_t i = 0; i < skeleton.pairs.size() && work <= most; ++i) {
     const SkeletonPair& pair = skeleton.pairs[i];
     const auto of = [&](int c) {
       return segment(skeleton.capsules[static_cast<std::size_t>(c)], posed, c);
@@ -105,6 +105,7 @@ void clearances(const Skeleton& skeleton, const World& world, const VoxelField* 
     by_pair[i] =
         static_cast<float>(d < static_cast<double>(reach) ? d : static_cast<double>(reach));
   }
+  return work;
 }
 
 }  // namespace openral

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 namespace openral {
@@ -144,7 +145,8 @@ std::array<float, 2> Kernel::clearance(std::span<const double> q, float reach) {
   at[body_->skeleton.dof + 1] = around.base.y;
   at[body_->skeleton.dof + 2] = around.base.yaw;
   clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach,
-             body_->capsule_start.data(), body_->pair_start.data());
+             std::numeric_limits<int>::max() / 2, body_->capsule_start.data(),
+             body_->pair_start.data());
   std::array<float, 2> least{reach, reach};
   for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
     least[0] = std::min(least[0], body_->capsule_start[c]);

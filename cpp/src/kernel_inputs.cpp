@@ -155,9 +155,13 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
   const double speed = std::isfinite(e.base_speed) ? e.base_speed : 0;
   const double rate = std::isfinite(e.base_rate) ? e.base_rate : 0;
   const Planar here = in.base->last();
+  const double age =
+      static_cast<double>(std::max<std::int64_t>(0, now - in.base->last_stamp())) * 1e-9;
+  const Vec3 twist = base_twist(*model_, in.state->measured);
+  const double gone = std::hypot(twist[0], twist[1]) * age;
   const auto doubt = [&](const Place& place) {
     out.placed = out.placed && place.shift <= kLostBase;
-    const double way = std::hypot(here.x - place.pose.x, here.y - place.pose.y);
+    const double way = std::hypot(here.x - place.pose.x, here.y - place.pose.y) + gone;
     out.error[0] += place.shift + place.turn * way;
     out.error[1] += place.shift + place.turn * way;
     out.error[2] += place.turn;
@@ -176,7 +180,12 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
     doubt(seen);
     frame = seen.pose;
   }
-  out.base = inverse(frame) * here;
+  // Half of the way that it has gone on since its pose was measured, give or take the other half;
+  // an arc leaves its tangent by at most |v|·|ω|·t²/2.
+  out.base =
+      inverse(frame) * here * Planar{twist[0] * age / 2, twist[1] * age / 2, twist[2] * age / 2};
+  for (std::size_t i = 0; i < 3; ++i) out.error[i] += std::abs(twist[i]) * age / 2;
+  for (std::size_t i = 0; i < 2; ++i) out.error[i] += gone * std::abs(twist[2]) * age / 2;
   if (in.world->valid && in.world->fixed) {
     out.world = placed(*in.world, inverse(frame));
   } else if (in.world->valid && mapped) {
@@ -184,10 +193,6 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
     doubt(seen);
     out.world = placed(*in.world, inverse(frame) * seen.pose);
   }
-  const double age =
-      static_cast<double>(std::max<std::int64_t>(0, now - in.base->last_stamp())) * 1e-9;
-  const Vec3 twist = base_twist(*model_, in.state->measured);
-  for (std::size_t i = 0; i < 3; ++i) out.error[i] += std::abs(twist[i]) * age;
   return out;
 }
 

@@ -10,8 +10,10 @@ namespace {
 
 constexpr float kGiveWay = 5e-4F;    // a recovering link may come this much closer on its way out
 constexpr float kProgress = 2e-4F;   // and must end at least this much farther away
-constexpr float kFar = 0.5F;         // clearances beyond this do not matter to recovery
 constexpr int kCloser = 1200;        // units of work for closer looks at boxes that are not wide
+constexpr int kTestUnits = 2;        // AVX2's units for a test in plain arithmetic, of some 70 ns
+constexpr int kPlacing = 1;          // tests that placing an obstacle is worth
+constexpr int kFinishing = 14;       // values of a path that are finished in the time of one
 constexpr int kGrades = 4;           // speeds between the least and the full one
 constexpr double kLongestRow = 10;   // s that a row may last
 constexpr double kFarthestMap = 10;  // m: a map of elsewhere says nothing about here
@@ -49,15 +51,20 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
   if (!around.placed) return Status::kBaseUnavailable;
   if (!(std::hypot(around.base.x, around.base.y) < kFarthestMap)) return Status::kVoxelUnavailable;
   Query q = query(around);
+  if (around.world == &placed_)
+    spend(q, static_cast<int>(placed_.obstacles.size()) * kPlacing, out);
   bool recovering = gate_.load() == Gate::kRecovering;
   if (recovering) {
-    recovering = loosen(in, around, q);
+    if (!measure(in, around, body_->recovery_reach, q, out)) return Status::kBudgetExceeded;
+    recovering = loosen(in, q);
     if (!recovering) gate_.store(Gate::kReady);
   }
   const double speed = recovering ? e.recovery_speed : 1;
   Measured measured = in.state->measured;
   measured.age = static_cast<double>(std::max<std::int64_t>(0, now - in.state->stamp)) * 1e-9;
-  if (!body_->lowering.lower(chunk, measured, speed, out)) return out.status;
+  const int walk = body_->lowering.solver().longest() + 2;  // tests that it is worth
+  if (!body_->lowering.lower(chunk, measured, speed, tests(q) / walk, out)) return out.status;
+  spend(q, body_->lowering.walks() * walk, out);
   out.whole = !body_->lowering.torque();
   if (body_->lowering.rewrites()) body_->lowering.write(chunk, 1, writer_);
   if (recovering && body_->lowering.torque()) return Status::kRecovery;
@@ -66,9 +73,10 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
   q.tool_speed *= static_cast<float>(slack);
   q.tool_rate *= static_cast<float>(slack);
   const bool grades = e.slow_distance > e.world_margin && !recovering && !body_->lowering.torque();
-  if (!(grades ? graded(chunk, in, around, q, out) : attempt(chunk, in, around, 1, q, out)))
+  if (!(grades ? graded(chunk, in, around, q, out)
+               : attempt(chunk, in, around, 1, q.budget, q, out)))
     return out.status;
-  if (recovering && !leads_away(chunk, around)) return Status::kRecovery;
+  if (recovering && !leads_away(chunk, around, q, out)) return out.status;
   if (out.speed_factor < 1) body_->lowering.write(chunk, out.speed_factor, writer_);
   if ((body_->lowering.rewrites() || out.speed_factor < 1) && writer_.bytes().empty())
     return Status::kChunkOverflow;
@@ -77,17 +85,20 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
   return Status::kAccepted;
 }
 
-// Whether the chunk is clear at this pace; else `out` says why not.
+// Whether the chunk can be shown to be clear at this pace with at most `work`; else `out` says why
+// not.
 bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, const Scene& around, double pace,
-                     Query& q, Verdict& out) noexcept {
+                     int work, Query& q, Verdict& out) noexcept {
   body_->lowering.finish(chunk, pace, around.base, around.error);
   q.path = body_->lowering.path();
-  work_left_ = q.budget;
-  closer_left_ = body_->lowering.torque() ? q.budget : kCloser;
+  spend(q, q.path.count * static_cast<int>(body_->skeleton.coordinates) / kFinishing, out);
+  work = std::clamp(q.budget, 0, work);
+  work_left_ = work;
+  closer_left_ = body_->lowering.torque() ? work : kCloser;
   Outcome outcome;
   const bool proven = settle(q, 0, q.path.count, outcome);
-  out.work += q.budget - work_left_;
-  q.budget = work_left_;
+  out.work += work - work_left_;
+  q.budget -= work - work_left_;
   if (!proven) explain(outcome, in, out);
   return proven;
 }
@@ -105,7 +116,8 @@ bool Kernel::graded(const ChunkView& chunk, const Inputs& in, const Scene& aroun
     const double share = static_cast<double>(grade) / kGrades;
     demand(static_cast<float>((e.slow_distance - e.world_margin) * share), eased);
     out.speed_factor = least + (1 - least) * share;
-    if (attempt(chunk, in, around, out.speed_factor, q, out)) {
+    // The last one must not go short because those before it were hard.
+    if (attempt(chunk, in, around, out.speed_factor, grade > 0 ? q.budget / 8 : q.budget, q, out)) {
       const int work = out.work;
       if (grade == kGrades) out = clean;
       out.work = work;
@@ -116,7 +128,11 @@ bool Kernel::graded(const ChunkView& chunk, const Inputs& in, const Scene& aroun
       --grade;
       continue;
     }
-    measure(in, around, static_cast<float>(e.slow_distance) * 2);
+    const float far = static_cast<float>(e.slow_distance) + body_->recovery_reach;
+    if (!measure(in, around, far, q, out)) {
+      out.status = Status::kBudgetExceeded;
+      break;
+    }
     eased = true;
   }
   out.speed_factor = 1;
@@ -134,21 +150,36 @@ void Kernel::demand(float more, bool eased) noexcept {
   }
 }
 
-// Distances at the measured state.
-void Kernel::measure(const Inputs& in, const Scene& around, float reach) noexcept {
+// How many tests in plain arithmetic are worth the budget that is left.
+int Kernel::tests(const Query& q) const noexcept {
+  return vectorised() ? q.budget / kTestUnits : q.budget;
+}
+
+// Takes tests in plain arithmetic from the budget.
+void Kernel::spend(Query& q, int count, Verdict& out) const noexcept {
+  const int units = vectorised() ? count * kTestUnits : count;
+  q.budget -= units;
+  out.work += units;
+}
+
+// Distances at the measured state; false where they cost more than there is left.
+bool Kernel::measure(const Inputs& in, const Scene& around, float reach, Query& q,
+                     Verdict& out) noexcept {
   std::array<double, kMaxCoordinates> at = in.state->measured.q;
   at[body_->skeleton.dof] = around.base.x;
   at[body_->skeleton.dof + 1] = around.base.y;
   at[body_->skeleton.dof + 2] = around.base.yaw;
-  clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach,
-             body_->capsule_start.data(), body_->pair_start.data());
+  const int most = tests(q);
+  const int done = clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach, most,
+                              body_->capsule_start.data(), body_->pair_start.data());
+  spend(q, done, out);
+  return done <= most;
 }
 
 // While recovering, what is too close to pass normally (inside the margin, or near enough for the
 // tracking error to matter) must not come closer than it is, judged by the nominal path: motion is
 // slow. The tool may be outside the workspace, but not go farther out. False: nothing is too close.
-bool Kernel::loosen(const Inputs& in, const Scene& around, Query& q) noexcept {
-  measure(in, around, kFar);
+bool Kernel::loosen(const Inputs& in, Query& q) noexcept {
   bool close = false;
   const auto ease = [&close](float start, float tracking, float& margin) {
     if (start >= margin + tracking) return;
@@ -159,7 +190,7 @@ bool Kernel::loosen(const Inputs& in, const Scene& around, Query& q) noexcept {
     ease(body_->capsule_start[c], body_->capsule_tracking[c], body_->capsule_margin[c]);
   for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p)
     ease(body_->pair_start[p], body_->pair_tracking[p], body_->pair_margin[p]);
-  const ToolSolver solver(body_->skeleton, *model_);
+  const ToolSolver& solver = body_->lowering.solver();
   for (std::size_t t = 0; t < body_->skeleton.tools.size(); ++t) {
     const Pose tool = solver.pose(static_cast<int>(t), in.state->measured.q.data());
     for (std::size_t i = 0; i < 3; ++i) {
@@ -172,12 +203,18 @@ bool Kernel::loosen(const Inputs& in, const Scene& around, Query& q) noexcept {
   return close;
 }
 
-// Whether the worst intrusion is smaller at the end of the chunk.
-bool Kernel::leads_away(const ChunkView& chunk, const Scene& around) noexcept {
+// Whether the worst intrusion is smaller at the end of the chunk; else `out` has the status.
+bool Kernel::leads_away(const ChunkView& chunk, const Scene& around, Query& q,
+                        Verdict& out) noexcept {
   const float world = static_cast<float>(model_->envelope.world_margin);
   const float self = static_cast<float>(model_->envelope.self_margin);
-  clearances(body_->skeleton, *around.world, around.voxels, body_->lowering.final_point(chunk),
-             kFar, body_->capsule_end.data(), body_->pair_end.data());
+  const int most = tests(q);
+  const int done =
+      clearances(body_->skeleton, *around.world, around.voxels, body_->lowering.final_point(chunk),
+                 body_->recovery_reach, most, body_->capsule_end.data(), body_->pair_end.data());
+  spend(q, done, out);
+  out.status = done <= most ? Status::kRecovery : Status::kBudgetExceeded;
+  if (done > most) return false;
   float before = 0, after = 0;
   for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c) {
     before = std::max(before, world + body_->capsule_tracking[c] - body_->capsule_start[c]);

@@ -63,10 +63,12 @@ bool Kernel::settle_culprits(const Query& q, Outcome& found) noexcept {
     const auto capsule = static_cast<std::size_t>(here.capsule);
     if (here.finding == Finding::kWorld || here.finding == Finding::kVoxel) {
       body_->only_capsules[capsule] = q.capsule_margin[capsule];
+      only.only_capsule = here.capsule;
       body_->rest_capsules[capsule] = kLeftOut;
     } else if (here.finding == Finding::kSelf) {
       const std::size_t pair = pair_of(here);
       body_->only_pairs[pair] = q.pair_margin[pair];
+      only.only_pair = static_cast<int>(pair);
       body_->rest_pairs[pair] = kLeftOut;
     } else if (here.finding == Finding::kWorkspace) {
       only.workspace = true;
@@ -86,22 +88,30 @@ bool Kernel::settle_in_parts(const Query& only, const Outcome& found, int depth)
     return false;
   int coordinates[3];
   const int n = widest(found, coordinates);
-  if (n == 0) return false;
-  // A middle that is too close without any width is no matter of width.
-  body_->lowering.put_middle(found.span, found.start, found.end, depth);
-  if (look(only, body_->lowering.parts(depth), 1).proof != Proof::kProven) return false;
+  if (n == 0 || !middle_is_clear(only, found, depth)) return false;
   body_->lowering.put_parts(found.span, coordinates, n, depth);
   const int first = body_->lowering.parts(depth), count = 1 << n;
-  const Outcome all = look(only, first, count);
-  if (all.proof == Proof::kProven) return true;
-  // One after the other, so that each is decided; the one that failed first.
-  if (!settle_in_parts(only, all, depth + 1)) return false;
-  for (int part = first; part < first + count; ++part) {
-    if (part == all.span) continue;
-    const Outcome here = look(only, part, 1);
+  Outcome each[Lowering::kParts];
+  Query all = only;
+  all.each = each;
+  look(all, first, count);
+  for (int part = 0; part < count; ++part) {
+    Outcome& here = each[part];
+    if (here.proof == Proof::kProven) continue;
+    here.span = first + part;
+    if (here.proof == Proof::kUndecided) here = look(only, first + part, 1);
     if (here.proof != Proof::kProven && !settle_in_parts(only, here, depth + 1)) return false;
   }
   return true;
+}
+
+// A middle that is too close without any width is no matter of width. Voxels are found by bounds
+// that do not say how close it is.
+bool Kernel::middle_is_clear(const Query& only, const Outcome& found, int depth) noexcept {
+  if (found.finding == Finding::kSelf || found.finding == Finding::kWorld)
+    return found.distance >= found.limit;
+  body_->lowering.put_middle(found.span, found.start, found.end, depth);
+  return look(only, body_->lowering.parts(depth), 1).proof == Proof::kProven;
 }
 
 std::size_t Kernel::pair_of(const Outcome& found) const noexcept {
@@ -112,7 +122,8 @@ std::size_t Kernel::pair_of(const Outcome& found) const noexcept {
   return i;
 }
 
-// The coordinates, three at most, whose widths move the culprit most.
+// The coordinates, three at most, whose widths bend the way of the culprit most: what is left of a
+// bound's error when all else is straight.
 int Kernel::widest(const Outcome& found, int* coordinates) const noexcept {
   const Path path = body_->lowering.path();
   const auto row = static_cast<std::size_t>(path.spans[found.span].width);
@@ -126,8 +137,6 @@ int Kernel::widest(const Outcome& found, int* coordinates) const noexcept {
   int n = 0;
   for (int k = list.first; k < list.last; ++k) {
     const Lever& l = body_->skeleton.levers[static_cast<std::size_t>(k)];
-    // The error of where the base was has no direction along which it could be cut.
-    if (!path.base_seen && static_cast<std::size_t>(l.coordinate) >= body_->skeleton.dof) continue;
     const double moved = static_cast<double>(l.length) * wide[l.coordinate];
     int at = n < 3 ? n : 2;
     if (!(moved > most[at])) continue;

@@ -22,16 +22,19 @@ bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
 Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
     : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
   const std::size_t looks = kParts * (kDepth + 1);
-  points_.resize((3 * kMaxRows + 8 + 2 * looks) * skeleton.coordinates);
+  points_.resize((3 * kMaxRows + 8 + 2 * looks + kBends) * skeleton.coordinates);
   widths_.resize(points_.size());
   seen_.resize(points_.size());
   open_.resize((kMaxRows + 1) * skeleton.coordinates);
-  spans_.resize(2 * kMaxRows + 8 + looks);
+  spans_.resize(2 * kMaxRows + 8 + looks + kBends);
+  arcs_.resize(2 * kMaxRows + 8);
 }
 
-bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed,
+bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed, int most_walks,
                      Verdict& out) noexcept {
   speed_ = speed;
+  walks_ = 0;
+  most_walks_ = most_walks;
   begin(chunk, start);
   if (!within_range(out)) return false;
   for (std::size_t s = 0; s < chunk.count; ++s) {
@@ -53,9 +56,11 @@ void Lowering::finish(const ChunkView& chunk, double pace, const Planar& base,
   span_count_ = static_cast<int>(horizon_) + 1;
   point_count_ = static_cast<int>(chunk.rows) + 2;
   std::copy_n(open_.data(), (chunk.rows + 1) * skeleton_.coordinates, widths_.data());
+  arc_count_ = row_arcs_ = std::min(row_arcs_, horizon_);
   if (base_owned_) brake_base();
   stops(chunk);
   widen(base_error);
+  bows(chunk);
   place(base);
 }
 
@@ -66,6 +71,7 @@ void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
   const std::size_t n = skeleton_.coordinates, dof = skeleton_.dof;
   start_ = start;
   rewrites_ = false;
+  row_arcs_ = 0;
   rated_.fill(false);
   torqued_.fill(false);
   valid_ = static_cast<double>(chunk.rows) * chunk.dt;
@@ -211,7 +217,6 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     if (limits(j).role == Role::kBody)
       reached = std::max(reached, std::abs(start_.qd[j]) * e.stop_time);
   if (reached < 1e-4) reached = 0;  // noise of a robot at rest
-  base_seen_ = base_error == Vec3{};
   for (std::size_t i = 0; i < 3; ++i) width(0)[dof + i] = base_error[i];
   for (int i = 1; i < span_count_; ++i) {
     const Span& s = spans_[static_cast<std::size_t>(i)];
@@ -228,8 +233,8 @@ void Lowering::widen(const Vec3& base_error) noexcept {
       if (limits(j).role == Role::kBody) w[j] += std::min(limits(j).tracking, reached);
     // Where the base has gone turns with its heading's error.
     const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1]));
-    w[dof] += std::min(e.base_tracking, base_travel) + base_error[0] + base_error[2] * gone;
-    w[dof + 1] += std::min(e.base_tracking, base_travel) + base_error[1];
+    for (std::size_t k = 0; k < 2; ++k)
+      w[dof + k] += std::min(e.base_tracking, base_travel) + base_error[k] + base_error[2] * gone;
     w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];
   }
 }

@@ -97,11 +97,11 @@ bool Lowering::cartesian_target(const ChunkView& c, std::size_t s, std::size_t r
 }
 
 // Whether joints that go straight from `from` to `to` keep the tool on its way from one target to
-// the next. Its error e is known at both ends (`missed` at the first) and halfway; in between,
+// the next. Its error e is known at both ends (`missed` and `left`) and halfway; in between,
 // |e(s)| ≤ max(|e(0)|, |e(1/2)|, |e(1)|) + max|e''|/32, and the levers bound the derivative.
 bool Lowering::follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
-                       const double* to, ToolSolver::Residual& missed,
-                       Verdict& out) const noexcept {
+                       const double* to, const ToolSolver::Residual& missed,
+                       const ToolSolver::Residual& left, Verdict& out) const noexcept {
   double middle[kMaxCoordinates];
   for (std::size_t j = 0; j < skeleton_.dof; ++j) middle[j] = (from[j] + to[j]) / 2;
   double arc = 0, angle = 0;
@@ -112,14 +112,12 @@ bool Lowering::follows(const Slot& slot, const Pose& before, const Pose& target,
     arc += static_cast<double>(l.length) * turned;
     angle += static_cast<double>(l.turn) * turned;
   }
-  const Pose end = solver_.pose(slot.tool, to), half = solver_.pose(slot.tool, middle);
+  const Pose half = solver_.pose(slot.tool, middle);
   const Pose wanted = halfway(before, target);
-  const ToolSolver::Residual left{distance(end, target), norm(turn_between(end, target))};
   const double shift =
       std::max({missed.shift, distance(half, wanted), left.shift}) + arc * angle / 16;
   const double turn =
       std::max({missed.turn, norm(turn_between(half, wanted)), left.turn}) + angle * angle / 16;
-  missed = left;
   const Envelope& e = model_.envelope;
   if (shift <= e.follow_shift && turn <= e.follow_turn) return true;
   out.status = Status::kUnsolved;
@@ -132,16 +130,24 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
   const Slot& slot = slots_[s];
   double q[kMaxCoordinates];
   std::copy_n(point(0), skeleton_.dof, q);
-  Pose target = solver_.pose(slot.tool, q);
+  ToolSolver::Stance stance;
+  solver_.stand(slot.tool, q, stance);
+  Pose target = stance.at;
   ToolSolver::Residual missed;
   for (std::size_t row = 0; row < c.rows; ++row) {
     const Pose before = target;
     double last[kMaxCoordinates];
     std::copy_n(q, skeleton_.dof, last);
     if (!cartesian_target(c, s, row, target, out)) return false;
-    solver_.solve(slot.tool, target, q);
+    const ToolSolver::Residual left = solver_.solve(slot.tool, target, q, stance, walks_);
+    ++walks_;  // to the middle of the row
     out.row = static_cast<std::int32_t>(row);
-    if (!follows(slot, before, target, last, q, missed, out)) return false;
+    if (walks_ > most_walks_) {
+      out.status = Status::kBudgetExceeded;
+      return false;
+    }
+    if (!follows(slot, before, target, last, q, missed, left, out)) return false;
+    missed = left;
     for (int k = 0; k < slot.count; ++k) {
       const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
       point(row + 1)[j] = q[j];

@@ -150,7 +150,7 @@ bool Lowering::lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noex
   const SlotView& view = c.slots[s];
   const Envelope& e = model_.envelope;
   for (std::size_t row = 0; row < c.rows; ++row) {
-    const double v[3] = {view.at(row, 0), view.at(row, 1), view.at(row, 2)};
+    const Vec3 v{view.at(row, 0), view.at(row, 1), view.at(row, 2)};
     if (model_.differential && std::abs(v[1]) > 1e-9) {  // its wheels would slip
       out.row = static_cast<std::int32_t>(row);
       out.status = Status::kBaseSpeed;
@@ -169,14 +169,16 @@ bool Lowering::lower_twist(const ChunkView& c, std::size_t s, Verdict& out) noex
       out.limit = speed_ * (linear ? e.base_speed : e.base_rate);
       return false;
     }
-    drive(point(row), v, c.dt, point(row + 1), width(row + 1));
+    drive(point(row), v, c.dt, point(row + 1));
+    arcs_[row_arcs_++] = {static_cast<int>(row) + 1, v, c.dt};
   }
   return true;
 }
 
-// Moves the base of `from` on by a twist; an arc leaves its chord by at most |v|·|ω|·t²/8.
-void Lowering::drive(const double* from, const double* v, double seconds, double* to,
-                     double* wide) const noexcept {
+// Moves the base of `from` on by a twist, and returns how far the arc leaves its chord at most:
+// |v|·|ω|·t²/8.
+double Lowering::drive(const double* from, const Vec3& v, double seconds,
+                       double* to) const noexcept {
   const std::size_t d = skeleton_.dof;
   const double yaw = from[d + 2], turn = v[2] * seconds;
   const double sine = std::abs(turn) < 1e-6 ? 1 - turn * turn / 6 : std::sin(turn) / turn;
@@ -186,9 +188,7 @@ void Lowering::drive(const double* from, const double* v, double seconds, double
   to[d] = from[d] + std::cos(yaw) * x - std::sin(yaw) * y;
   to[d + 1] = from[d + 1] + std::sin(yaw) * x + std::cos(yaw) * y;
   to[d + 2] = yaw + turn;
-  const double bow = std::hypot(v[0], v[1]) * std::abs(v[2]) * seconds * seconds / 8;
-  wide[d] += bow;
-  wide[d + 1] += bow;
+  return std::hypot(v[0], v[1]) * std::abs(v[2]) * seconds * seconds / 8;
 }
 
 }  // namespace openral

@@ -6,6 +6,11 @@
 #include "openral/lowering.hpp"
 
 namespace openral {
+namespace {
+
+constexpr double kBow = 2e-4;  // m that an arc may leave its chord by
+
+}  // namespace
 
 void Lowering::stops(const ChunkView& c) noexcept {
   for (std::size_t row = 0; row < horizon_; ++row)
@@ -39,7 +44,7 @@ void Lowering::stop(const ChunkView& c, std::size_t row) noexcept {
   double* wide = width(static_cast<std::size_t>(added.width));
   std::copy_n(width(row + 1), skeleton_.coordinates, wide);
   std::copy_n(point(from), skeleton_.coordinates, point(to));
-  const bool base = coast_base(c, row, point(from), point(to), wide);
+  const bool base = coast_base(c, row, point(from), point(to));
   if (coast_joints(c, row, base, point(from), point(to), wide) || base) return;
   span_count_ = spans;
   point_count_ = points;
@@ -73,8 +78,8 @@ double Lowering::braking(const Vec3& twist) const noexcept {
 }
 
 // The base brakes along its twist, or along the last rates of its joints.
-bool Lowering::coast_base(const ChunkView& c, std::size_t row, const double* from, double* to,
-                          double* wide) noexcept {
+bool Lowering::coast_base(const ChunkView& c, std::size_t row, const double* from,
+                          double* to) noexcept {
   Vec3 rates{};
   bool twist = false;
   for (std::size_t s = 0; s < c.count; ++s) {
@@ -92,7 +97,8 @@ bool Lowering::coast_base(const ChunkView& c, std::size_t row, const double* fro
   if (rates == Vec3{}) return false;
   const double brake = braking(rates);
   if (twist) {
-    drive(from, rates.data(), brake, to, wide);
+    drive(from, rates, brake, to);
+    arcs_[arc_count_++] = {span_count_ - 1, rates, brake};
     return true;
   }
   const double yaw = start_.q[static_cast<std::size_t>(model_.base[2])];
@@ -112,7 +118,8 @@ void Lowering::brake_base() noexcept {
   span(0, static_cast<int>(to), 0, 0);
   double* wide = width(static_cast<std::size_t>(span_count_ - 1));
   std::copy_n(lag_.data(), skeleton_.dof, wide);
-  drive(point(0), twist.data(), braking(twist), point(to), wide);
+  drive(point(0), twist, braking(twist), point(to));
+  arcs_[arc_count_++] = {span_count_ - 1, twist, braking(twist)};
 }
 
 // A base that is not told anything brakes while the rows are executed: at any of them it may be
@@ -121,14 +128,65 @@ void Lowering::bear_base() noexcept {
   const Vec3 twist = base_twist(model_, start_);
   if (twist == Vec3{}) return;
   const std::size_t d = skeleton_.dof;
-  double end[kMaxCoordinates], bow[kMaxCoordinates]{};
+  double end[kMaxCoordinates];
   std::copy_n(point(0), skeleton_.coordinates, end);
-  drive(point(0), twist.data(), braking(twist), end, bow);
+  const double bow = drive(point(0), twist, braking(twist), end);
   for (std::size_t i = d; i < d + 3; ++i) {
     for (int p = 0; p + 1 < point_count_; ++p) point(static_cast<std::size_t>(p))[i] = end[i] / 2;
     for (int w = 1; w < span_count_; ++w)
-      width(static_cast<std::size_t>(w))[i] += std::abs(end[i]) / 2 + bow[i];
+      width(static_cast<std::size_t>(w))[i] += std::abs(end[i]) / 2 + (i < d + 2 ? bow : 0);
   }
+}
+
+// Cuts the arcs of the base into chords that they leave by little; what is left is width.
+void Lowering::bows(const ChunkView& c) noexcept {
+  for (std::size_t i = 0; i < row_arcs_; ++i) {  // another pace may have cut them before
+    Span& s = spans_[static_cast<std::size_t>(arcs_[i].span)];
+    s.to = s.from + 1;
+    s.rate = static_cast<float>(1 / c.dt);
+  }
+  bends_left_ = kBends;
+  for (std::size_t i = 0; i < arc_count_; ++i) bow(arcs_[i]);
+}
+
+void Lowering::bow(const Arc& arc) noexcept {
+  const std::size_t d = skeleton_.dof, n = skeleton_.coordinates;
+  const auto index = static_cast<std::size_t>(arc.span);
+  Span& whole = spans_[index];
+  double* wide = width(static_cast<std::size_t>(whole.width));
+  double end[kMaxCoordinates];
+  const double off =
+      drive(point(static_cast<std::size_t>(whole.from)), arc.twist, arc.seconds, end);
+  const int chords =
+      1 + std::min(bends_left_, static_cast<int>(std::min(std::sqrt(off / kBow), 64.0)));
+  for (std::size_t i = 0; i < 2; ++i) wide[d + i] += off / (chords * chords);
+  bends_left_ -= chords - 1;
+  const Span first = whole;
+  const double *from = point(static_cast<std::size_t>(first.from)),
+               *to = point(static_cast<std::size_t>(first.to));
+  int last = first.from;
+  for (int k = 1; k < chords; ++k) {
+    const double part = static_cast<double>(k) / chords;
+    const int next = point_count_++;
+    double* at = point(static_cast<std::size_t>(next));
+    for (std::size_t j = 0; j < n; ++j) at[j] = from[j] + (to[j] - from[j]) * part;
+    drive(from, arc.twist, arc.seconds * part, at);
+    chord(index, k, last, next, first.rate * static_cast<float>(chords));
+    last = next;
+  }
+  if (chords > 1) chord(index, chords, last, first.to, first.rate * static_cast<float>(chords));
+}
+
+// The k-th chord of a span: the first takes the place of the span.
+void Lowering::chord(std::size_t of, int k, int from, int to, float rate) noexcept {
+  if (k == 1) {
+    spans_[of].to = to;
+    spans_[of].rate = rate;
+    return;
+  }
+  span(from, to, spans_[of].row, rate);
+  std::copy_n(width(static_cast<std::size_t>(spans_[of].width)), skeleton_.coordinates,
+              width(static_cast<std::size_t>(span_count_ - 1)));
 }
 
 }  // namespace openral

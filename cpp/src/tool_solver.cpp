@@ -19,24 +19,25 @@ double norm(const Vec3& a) { return std::sqrt(a[0] * a[0] + a[1] * a[1] + a[2] *
 
 // Solves the symmetric positive definite 6×6 system in place; false when it is not definite.
 bool cholesky_solve(double (&a)[6][6], double (&b)[6]) {
+  double inverse[6];  // of the diagonal: multiplying is quicker than dividing
   for (int i = 0; i < 6; ++i) {
     for (int k = 0; k < i; ++k) {
       double sum = a[i][k];
       for (int m = 0; m < k; ++m) sum -= a[i][m] * a[k][m];
-      a[i][k] = sum / a[k][k];
+      a[i][k] = sum * inverse[k];
     }
     double sum = a[i][i];
     for (int m = 0; m < i; ++m) sum -= a[i][m] * a[i][m];
     if (!(sum > 0)) return false;
-    a[i][i] = std::sqrt(sum);
+    inverse[i] = 1 / std::sqrt(sum);
   }
   for (int i = 0; i < 6; ++i) {
     for (int m = 0; m < i; ++m) b[i] -= a[i][m] * b[m];
-    b[i] /= a[i][i];
+    b[i] *= inverse[i];
   }
   for (int i = 6; i-- > 0;) {
     for (int m = i + 1; m < 6; ++m) b[i] -= a[m][i] * b[m];
-    b[i] /= a[i][i];
+    b[i] *= inverse[i];
   }
   return true;
 }
@@ -79,61 +80,90 @@ Matrix rotation_matrix(const Vec3& v) {
           t * y * z - s * x, t * x * z - s * y, t * y * z + s * x, t * z * z + c};
 }
 
-Pose ToolSolver::walk(const SkeletonTool& tool, const double* q, Column* columns) const noexcept {
+ToolSolver::ToolSolver(const Skeleton& skeleton, const RobotModel& model) : model_(model) {
+  for (const SkeletonTool& tool : skeleton.tools) {
+    Chain chain;
+    Matrix axes{1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int index : tool.chain) {
+      const MovingFrame& f = skeleton.frames[static_cast<std::size_t>(index)];
+      const Pose back{transpose(axes), {}};
+      chain.joints.push_back({back * f.exact_origin * Pose{f.axes, {}}, f.multiplier, f.offset,
+                              f.coordinate, f.revolute});
+      const auto j = static_cast<std::size_t>(f.coordinate);
+      if (std::find(chain.coordinates.begin(), chain.coordinates.end(), j) ==
+          chain.coordinates.end())
+        chain.coordinates.push_back(j);
+      axes = f.axes;
+    }
+    chain.tcp = Pose{transpose(axes), {}} * tool.exact_tcp;
+    chains_.push_back(std::move(chain));
+  }
+}
+
+Pose ToolSolver::walk(const Chain& chain, const double* q, Column* columns) const noexcept {
   Pose at;
   Vec3 axes[kMaxFrames], origins[kMaxFrames];
-  for (std::size_t i = 0; i < tool.chain.size(); ++i) {
-    const MovingFrame& f = skeleton_.frames[static_cast<std::size_t>(tool.chain[i])];
-    at = at * f.exact_origin;
-    for (std::size_t k = 0; k < 3; ++k)
-      axes[i][k] = at.rotation[3 * k] * f.exact_axis[0] + at.rotation[3 * k + 1] * f.exact_axis[1] +
-                   at.rotation[3 * k + 2] * f.exact_axis[2];
-    const double value = f.multiplier * q[f.coordinate] + f.offset;
+  for (std::size_t i = 0; i < chain.joints.size(); ++i) {
+    const Joint& joint = chain.joints[i];
+    at = at * joint.from;
+    Matrix& r = at.rotation;
+    axes[i] = {r[2], r[5], r[8]};
     origins[i] = at.translation;
-    if (f.revolute)
-      at.rotation =
-          multiply(at.rotation, rotation_matrix({f.exact_axis[0] * value, f.exact_axis[1] * value,
-                                                 f.exact_axis[2] * value}));
-    else
-      for (std::size_t k = 0; k < 3; ++k) at.translation[k] += axes[i][k] * value;
+    const double value = joint.multiplier * q[joint.coordinate] + joint.offset;
+    const double c = std::cos(value), s = std::sin(value);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double x = r[3 * k], y = r[3 * k + 1];
+      if (joint.revolute) {
+        r[3 * k] = c * x + s * y;
+        r[3 * k + 1] = c * y - s * x;
+      } else {
+        at.translation[k] += axes[i][k] * value;
+      }
+    }
   }
-  at = at * tool.exact_tcp;
+  at = at * chain.tcp;
   if (columns == nullptr) return at;
-  for (std::size_t j = 0; j < skeleton_.dof; ++j) columns[j] = {};
-  for (std::size_t i = 0; i < tool.chain.size(); ++i) {
-    const MovingFrame& f = skeleton_.frames[static_cast<std::size_t>(tool.chain[i])];
-    Column& column = columns[f.coordinate];
+  for (std::size_t j : chain.coordinates) columns[j] = {};
+  for (std::size_t i = 0; i < chain.joints.size(); ++i) {
+    const Joint& joint = chain.joints[i];
+    Column& column = columns[joint.coordinate];
     const Vec3 arm{at.translation[0] - origins[i][0], at.translation[1] - origins[i][1],
                    at.translation[2] - origins[i][2]};
-    const Vec3 linear = f.revolute ? cross(axes[i], arm) : axes[i];
+    const Vec3 linear = joint.revolute ? cross(axes[i], arm) : axes[i];
     for (std::size_t k = 0; k < 3; ++k) {
-      column.v[k] += f.multiplier * linear[k];
-      if (f.revolute) column.v[3 + k] += kTurnWeight * f.multiplier * axes[i][k];
+      column.v[k] += joint.multiplier * linear[k];
+      if (joint.revolute) column.v[3 + k] += kTurnWeight * joint.multiplier * axes[i][k];
     }
   }
   return at;
 }
 
+int ToolSolver::longest() const noexcept {
+  std::size_t most = 0;
+  for (const Chain& chain : chains_) most = std::max(most, chain.joints.size());
+  return static_cast<int>(most);
+}
+
 Pose ToolSolver::pose(int tool, const double* q) const noexcept {
-  return walk(skeleton_.tools[static_cast<std::size_t>(tool)], q, nullptr);
+  return walk(chains_[static_cast<std::size_t>(tool)], q, nullptr);
 }
 
 // The smallest joint step that makes up for the error. A joint that it would push beyond its range
 // does not take part, so that the others do all of it: drivers behave like that at their limits.
-bool ToolSolver::step_towards(const Column* columns, const double* error, const double* q,
-                              double* delta) const noexcept {
+bool ToolSolver::step_towards(const Chain& chain, const Column* columns, const double* error,
+                              const double* q, double* delta) const noexcept {
   bool free[kMaxCoordinates];
-  std::fill_n(free, skeleton_.dof, true);
+  std::fill_n(free, kMaxCoordinates, true);
   for (bool again = true; again;) {
     again = false;
     double system[6][6]{}, e[6];
     std::copy_n(error, 6, e);
-    for (std::size_t j = 0; j < skeleton_.dof; ++j)
+    for (std::size_t j : chain.coordinates)
       for (int r = 0; free[j] && r < 6; ++r)
         for (int c = 0; c <= r; ++c) system[r][c] += columns[j].v[r] * columns[j].v[c];
     for (int r = 0; r < 6; ++r) system[r][r] += kDamping;
     if (!cholesky_solve(system, e)) return false;
-    for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    for (std::size_t j : chain.coordinates) {
       delta[j] = 0;
       for (int r = 0; free[j] && r < 6; ++r) delta[j] += columns[j].v[r] * e[r];
       const Coordinate& limits = model_.coordinates[j];
@@ -148,12 +178,16 @@ bool ToolSolver::step_towards(const Column* columns, const double* error, const 
   return true;
 }
 
-ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q) const noexcept {
-  const SkeletonTool& chain = skeleton_.tools[static_cast<std::size_t>(tool)];
-  Column columns[kMaxCoordinates];
+void ToolSolver::stand(int tool, const double* q, Stance& out) const noexcept {
+  out.at = walk(chains_[static_cast<std::size_t>(tool)], q, out.columns);
+}
+
+ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q, Stance& stance,
+                                       int& steps) const noexcept {
+  const Chain& chain = chains_[static_cast<std::size_t>(tool)];
+  const Pose& at = stance.at;
   Residual left;
   for (int step = 0;; ++step) {
-    const Pose at = walk(chain, q, columns);
     const Vec3 turn = rotation_vector(multiply(target.rotation, transpose(at.rotation)));
     double e[6];
     for (std::size_t k = 0; k < 3; ++k) {
@@ -163,15 +197,17 @@ ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q) 
     left = {std::sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), norm(turn)};
     if (step == kSteps || (left.shift < 1e-6 && left.turn < 1e-5)) return left;
     double delta[kMaxCoordinates], largest = 0;
-    if (!step_towards(columns, e, q, delta)) return left;
-    for (std::size_t j = 0; j < skeleton_.dof; ++j) largest = std::max(largest, std::abs(delta[j]));
+    if (!step_towards(chain, stance.columns, e, q, delta)) return left;
+    ++steps;
+    for (std::size_t j : chain.coordinates) largest = std::max(largest, std::abs(delta[j]));
     const double scale = largest > 0.3 ? 0.3 / largest : 1;
-    for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    for (std::size_t j : chain.coordinates) {
       const Coordinate& limits = model_.coordinates[j];
       if (delta[j] != 0)
         q[j] = std::clamp(q[j] + scale * delta[j], std::min(limits.lower, q[j]),
                           std::max(limits.upper, q[j]));
     }
+    stand(tool, q, stance);
   }
 }
 

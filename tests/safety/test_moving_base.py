@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from openral.safety import Box, Capsule, Kernel, Obstacle, VoxelGrid
-from tests.safety.helpers import NOW, M, chunk, mobile_robot
+from openral.safety import Box, Capsule, Kernel, Obstacle, Sphere, VoxelGrid
+from tests.safety.helpers import NOW, M, at_home, chunk, mobile_robot
 
 ROBOT = mobile_robot()
 Pose = tuple[float, float, float]
@@ -162,3 +162,16 @@ def test_a_view_from_before_odometry_began_is_dropped_and_not_a_stop() -> None:
     assert verdict.status == "base_unavailable" and not verdict.latched
     kernel.set_world([Box("crate", (2.0, 0.0, 0.4), (0.1, 0.1, 0.1))], NOW)
     assert kernel.validate(chunk(M.BODY_TWIST, [[0.1, 0.0, 0.0]]), NOW).accepted
+
+
+@pytest.mark.parametrize("scalar", [False, True])
+def test_a_base_may_drive_an_arc_around_a_post(scalar: bool) -> None:
+    robot = mobile_robot(tracking_error=0.0)
+    post = (0.0, 0.6, 0.1)  # the middle of the arc: its distance stays the same all the way
+    kernel = at_home(robot, [Sphere("post", post, 0.01)], scalar_only=scalar)
+    room = kernel.clearance(robot.home_position, 2.0)[0] - robot.safety.margin_m
+    around = chunk(M.BODY_TWIST, np.tile([0.3, 0.0, 0.5], (4, 1)), dt=1.5)
+    for more, accepted in ((-0.002, True), (0.0005, False)):
+        kernel.reset()
+        kernel.set_world([Sphere("post", post, 0.01 + room + more)], NOW)
+        assert kernel.validate(around, NOW).accepted is accepted

@@ -37,6 +37,7 @@ struct Body {
   std::vector<float> capsule_margin, pair_margin;
   std::vector<float> only_capsules, only_pairs, rest_capsules, rest_pairs;  // of closer looks
   std::vector<float> capsule_tracking, pair_tracking;  // how far tracking errors can move them
+  float recovery_reach = 0;  // distances beyond this do not matter to recovery
   std::vector<float> capsule_start, pair_start, capsule_end, pair_end;
 };
 

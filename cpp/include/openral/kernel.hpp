@@ -105,8 +105,8 @@ class Kernel {
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
-  bool attempt(const ChunkView& chunk, const Inputs& in, const Scene& scene, double pace, Query& q,
-               Verdict& out) noexcept;
+  bool attempt(const ChunkView& chunk, const Inputs& in, const Scene& scene, double pace, int work,
+               Query& q, Verdict& out) noexcept;
   bool graded(const ChunkView& chunk, const Inputs& in, const Scene& scene, Query& q,
               Verdict& out) noexcept;
   void demand(float more, bool eased) noexcept;
@@ -114,11 +114,14 @@ class Kernel {
   bool settle(const Query& q, int first, int count, Outcome& found) noexcept;
   bool settle_culprits(const Query& q, Outcome& found) noexcept;
   bool settle_in_parts(const Query& only, const Outcome& found, int depth) noexcept;
+  bool middle_is_clear(const Query& only, const Outcome& found, int depth) noexcept;
   std::size_t pair_of(const Outcome& found) const noexcept;
   int widest(const Outcome& found, int* coordinates) const noexcept;
-  void measure(const Inputs& in, const Scene& scene, float reach) noexcept;
-  bool loosen(const Inputs& in, const Scene& scene, Query& query) noexcept;
-  bool leads_away(const ChunkView& chunk, const Scene& scene) noexcept;
+  int tests(const Query& q) const noexcept;
+  void spend(Query& q, int count, Verdict& out) const noexcept;
+  bool measure(const Inputs& in, const Scene& scene, float reach, Query& q, Verdict& out) noexcept;
+  bool loosen(const Inputs& in, Query& query) noexcept;
+  bool leads_away(const ChunkView& chunk, const Scene& scene, Query& q, Verdict& out) noexcept;
   void explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept;
   Inputs read() noexcept;
   Scene scene(const Inputs& in, std::int64_t now) noexcept;

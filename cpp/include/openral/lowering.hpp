@@ -32,7 +32,11 @@ class Lowering {
   // Limits of what needs no geometry: grippers and hands.
   bool check_allowed(const ChunkView& chunk, Verdict& out) noexcept;
   // Builds the rows' way from the measured state and checks them. `speed` scales the speed limits.
-  bool lower(const ChunkView& chunk, const Measured& start, double speed, Verdict& out) noexcept;
+  // It may walk along the joints of tools `most_walks` times.
+  bool lower(const ChunkView& chunk, const Measured& start, double speed, int most_walks,
+             Verdict& out) noexcept;
+  int walks() const { return walks_; }
+  const ToolSolver& solver() const { return solver_; }
   // Completes the path for rows executed at a share `pace` of their speed: ways to a standstill and
   // the widths of all boxes. `base` is where the base's frame at the start lies in the frame that
   // the path is to be seen from, and `base_error` how far off that may be.
@@ -42,9 +46,7 @@ class Lowering {
   bool rewrites() const { return rewrites_; }
   void write(const ChunkView& chunk, double pace, ChunkWriter& out) const noexcept;
 
-  Path path() const {
-    return {seen_points(), widths_.data(), spans_.data(), span_count_, base_seen_};
-  }
+  Path path() const { return {seen_points(), widths_.data(), spans_.data(), span_count_}; }
   const double* final_point(const ChunkView& chunk) const {
     return seen_points() + chunk.rows * skeleton_.coordinates;
   }
@@ -53,6 +55,7 @@ class Lowering {
   // level. The middle of the span's part [start, end] alone, without any width; or 2ⁿ parts of its
   // box, cut in two along n of its coordinates.
   static constexpr int kParts = 8, kDepth = 10;
+  static constexpr int kBends = 512;  // points more for the arcs of a base
   int parts(int depth) const { return span_count_ + kParts * depth; }
   void put_middle(int of, float start, float end, int depth) noexcept;
   void put_parts(int of, const int* coordinates, int n, int depth) noexcept;
@@ -64,6 +67,12 @@ class Lowering {
     int count = 0;
     std::array<int, kMaxWidth> coordinates{};
     int tool = -1;
+  };
+  // A span in which the base goes on with one twist.
+  struct Arc {
+    int span;
+    Vec3 twist;
+    double seconds;
   };
   bool resolve_slot(const ChunkView& chunk, std::size_t index, Verdict& out) noexcept;
   bool resolve_joints(const SlotView& view, Slot& slot, Verdict& out) const noexcept;
@@ -84,7 +93,8 @@ class Lowering {
   bool cartesian_target(const ChunkView& c, std::size_t s, std::size_t row, Pose& target,
                         Verdict& out) const noexcept;
   bool follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
-               const double* to, ToolSolver::Residual& missed, Verdict& out) const noexcept;
+               const double* to, const ToolSolver::Residual& missed,
+               const ToolSolver::Residual& left, Verdict& out) const noexcept;
   bool check_rows(const ChunkView& c, Verdict& out) noexcept;
   bool check_joint(const ChunkView& c, std::size_t row, std::size_t j, Verdict& out) noexcept;
   bool check_base(const ChunkView& c, std::size_t row, Verdict& out) noexcept;
@@ -100,10 +110,11 @@ class Lowering {
   bool turns(const ChunkView& c, std::size_t row) const noexcept;
   bool coast_joints(const ChunkView& c, std::size_t row, bool with_base, double* from, double* to,
                     double* wide) noexcept;
-  bool coast_base(const ChunkView& c, std::size_t row, const double* from, double* to,
-                  double* wide) noexcept;
-  void drive(const double* from, const double* twist, double seconds, double* to,
-             double* wide) const noexcept;
+  bool coast_base(const ChunkView& c, std::size_t row, const double* from, double* to) noexcept;
+  double drive(const double* from, const Vec3& twist, double seconds, double* to) const noexcept;
+  void bow(const Arc& arc) noexcept;
+  void bows(const ChunkView& c) noexcept;
+  void chord(std::size_t of, int k, int from, int to, float rate) noexcept;
 
   double* seen(std::size_t i) {
     return (placed_ ? seen_.data() : points_.data()) + i * skeleton_.coordinates;
@@ -120,14 +131,15 @@ class Lowering {
   std::vector<double> points_, widths_, seen_;  // seen: the points from the path's frame
   std::vector<double> open_;                    // widths of the rows' way before it was finished
   std::vector<Span> spans_;
-  int span_count_ = 0, point_count_ = 0;
+  std::vector<Arc> arcs_;  // those of the rows first
+  std::size_t row_arcs_ = 0, arc_count_ = 0;
+  int span_count_ = 0, point_count_ = 0, bends_left_ = 0, walks_ = 0, most_walks_ = 0;
   std::size_t horizon_ = 0;  // rows that the proof covers
   std::array<Slot, kMaxSlots> slots_{};
   // By a slot; told velocities; told torques.
   std::array<bool, kMaxCoordinates> owned_{}, rated_{}, torqued_{};
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
-  bool moves_ = false, torque_ = false, base_owned_ = false, base_seen_ = true, rewrites_ = false,
-       placed_ = false;
+  bool moves_ = false, torque_ = false, base_owned_ = false, rewrites_ = false, placed_ = false;
   double valid_ = 0, speed_ = 1, pace_ = 1;
   Measured start_;
 };

@@ -56,13 +56,22 @@ OPENRAL_INLINE void pose_frame(const MovingFrame& f, V theta, const Posed& at, R
   origin = o;
 }
 
-OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool planar,
-                         Posed& out) {
+OPENRAL_INLINE void pose_base(const Configurations& q, bool planar, Posed& out) {
   V s = splat(0), c = splat(1);
   if (planar) sincos(load(q.base[2]), s, c);
   const V zero = splat(0), one = splat(1);
   out.rotation[0] = {{{c, s, zero}, {-s, c, zero}, {zero, zero, one}}};
   out.origin[0] = {planar ? load(q.base[0]) : zero, planar ? load(q.base[1]) : zero, zero};
+}
+
+OPENRAL_INLINE void pose_capsule(const SkeletonCapsule& capsule, Posed& out, int index) {
+  out.middle[index] =
+      out.origin[capsule.frame] + out.rotation[capsule.frame] * splat3(capsule.middle.data());
+}
+
+OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool planar,
+                         Posed& out) {
+  pose_base(q, planar, out);
   const int frames = static_cast<int>(skeleton.frames.size());
   const MovingFrame* frame = skeleton.frames.data();
   for (int i = 1; i < frames; ++i)
@@ -70,9 +79,7 @@ OPENRAL_INLINE void pose(const Skeleton& skeleton, const Configurations& q, bool
       pose_frame(frame[i], load(q.theta[i]), out, out.rotation[i], out.origin[i]);
   const int capsules = static_cast<int>(skeleton.capsules.size());
   const SkeletonCapsule* capsule = skeleton.capsules.data();
-  for (int i = 0; i < capsules; ++i)
-    out.middle[i] = out.origin[capsule[i].frame] +
-                    out.rotation[capsule[i].frame] * splat3(capsule[i].middle.data());
+  for (int i = 0; i < capsules; ++i) pose_capsule(capsule[i], out, i);
 }
 
 OPENRAL_INLINE Segment segment(const SkeletonCapsule& capsule, const Posed& posed, int index) {

@@ -16,10 +16,13 @@
 // 2. Along one direction. Where I_c is too much, take the direction n that separates a capsule's
 //    end p from an obstacle at m, and g_j = ∂(n·p)/∂q_j there. By Taylor's theorem n·p changes over
 //    the piece by at most |Σ_j g_j·Δq_j/2| + Σ_j |g_j|·width_j + B: the nominal motion counts with
-//    its sign, widths do not, and B = Σ_k L_k·h_k·(h_k/2 + Σ_{j before k} h_j) bounds half of the
+//    its sign, widths do not, and B = Σ_k r_k·h_k·(h_k/2 + Σ_{j before k} h_j) bounds half of the
 //    second derivative, because turning j and k moves p with at most the lever of the outer one.
-//    A segment's points lie between its ends, so the smaller of the two ends' bounds holds. For a
-//    pair of links the same holds in the frame of the link that both hang on.
+//    Here r_k is p's distance from axis k anywhere in the piece: at most L_k, and at most what it
+//    is at m plus Σ_{j beyond k} r_j·h_j, by which the joints beyond k can move p. Σ_k r_k·h_k
+//    itself is a bound like I_c. A segment's points lie between its ends, so the smaller of the two
+//    ends' bounds holds. For a pair of links the same holds in the frame of the link that both hang
+//    on.
 // 3. Lower bounds. Distances at m come from separating directions, valid for any direction
 //    (geometry.hpp), or from the voxel field (voxels.hpp) minus the half length of the piece of
 //    capsule around the point looked up. Outside the grid the field is read at the nearest point
@@ -58,7 +61,6 @@ struct Path {
   const double* widths = nullptr;
   const Span* spans = nullptr;
   int count = 0;
-  bool base_seen = true;  // the base has not moved since the obstacles were seen
 };
 
 enum class Finding : std::uint8_t {
@@ -95,11 +97,15 @@ struct Query {
   bool workspace = false;
   float tool_speed = 0, tool_rate = 0;  // limits; 0: none
   Path path;
+  // Where set, the spans are eight at most and looked at once, without cuts: an outcome for each.
+  Outcome* each = nullptr;
+  // The one pair of links, or the one capsule against the world, to look at; −1: everything.
+  int only_pair = -1, only_capsule = -1;
   int budget = kDefaultBudget;  // units of work
 
-  // Either is some 0.6 ms: every test counts, and a unit takes about 35 ns with AVX2 and 180 ns
-  // without. The rest of a millisecond is for lowering and for graded speeds.
-  static constexpr int kDefaultBudget = 16000, kScalarBudget = 3500;
+  // Either is some 0.8 ms at worst: all work counts, and a unit takes up to 40 ns with AVX2 and
+  // 80 ns without. The rest of a millisecond is room for slower machines.
+  static constexpr int kDefaultBudget = 20000, kScalarBudget = 10000;
 };
 
 using ProveFunction = Outcome (*)(const Query&) noexcept;
@@ -110,9 +116,10 @@ using CheckFunction = void (*)(const Query&, const double* rows, int count, bool
 
 // Distances at one configuration in double precision, for explanations and recovery:
 // per capsule to the nearest obstacle or voxel, per pair between the two; cut off at `reach`.
-// Surfaces, so negative when they overlap.
-void clearances(const Skeleton& skeleton, const World& world, const VoxelField* voxels,
-                const double* q, float reach, float* by_capsule, float* by_pair) noexcept;
+// Surfaces, so negative when they overlap. Gives the number of tests that this took; where it is
+// above `most`, they were not all done and the distances mean nothing.
+int clearances(const Skeleton& skeleton, const World& world, const VoxelField* voxels,
+               const double* q, float reach, int most, float* by_capsule, float* by_pair) noexcept;
 
 namespace scalar {
 Outcome prove(const Query& query) noexcept;

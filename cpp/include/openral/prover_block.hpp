@@ -22,6 +22,10 @@ class Block {
     for (int lane = 0; lane < kLanes; ++lane)
       source_[lane] = source(pieces[lane < count ? lane : 0]);
     fill();
+    if (alone_) {
+      check_alone();
+      return;
+    }
     pose(s_, configurations_, planar_, posed_);
     check();
     if (q_.workspace || q_.tool_speed > 0 || q_.tool_rate > 0) tools();
@@ -80,6 +84,10 @@ class Block {
     return skipped_;
   }
   void give_up();
+  int work_alone() const;
+  void check_alone();
+  void pose_alone(int c);
+  void ball_alone(int c);
 
   bool moves_base(const Span& span) const;
   Source source(const Piece& piece) const;
@@ -160,7 +168,7 @@ class Block {
 
   const Query& q_;
   const Skeleton& s_;
-  bool planar_ = false, detailed_ = false, skipped_ = false;
+  bool alone_ = false, planar_ = false, detailed_ = false, skipped_ = false;
   int least_work_ = 0;
   unsigned active_ = 0;
   Source source_[kLanes];
@@ -208,6 +216,7 @@ inline Block::Block(const Query& query) : q_(query), s_(*query.skeleton) {
   const std::size_t least = 45 * s_.coordinates + 75 * s_.frames.size() + 95 * s_.capsules.size() +
                             17 * s_.pairs.size() + 3 * query.world->obstacles.size();
   least_work_ = 3 + static_cast<int>(least / 400);
+  alone_ = q_.only_pair >= 0 || q_.only_capsule >= 0;
   for (S& r : reached_) r = -1;
   for (int i = 0; s_.mobile && i < q_.path.count && !planar_; ++i)
     planar_ = moves_base(q_.path.spans[i]);
@@ -216,14 +225,16 @@ inline Block::Block(const Query& query) : q_(query), s_(*query.skeleton) {
     for (int lane = 0; lane < kLanes; ++lane)
       half_[j][lane] = wide_[j][lane] = move_[j][lane] = rate_[j][lane] = 0;
   }
-  const std::size_t capsules = s_.capsules.size(), pairs = s_.pairs.size();
-  for (std::size_t i = 0; i < s_.pair_reach.fixed.size(); ++i)
+  if (alone_) least_work_ = 4 + work_alone() / 400;
+  const std::size_t capsules = s_.capsules.size(), pairs = alone_ ? 0 : s_.pairs.size();
+  for (std::size_t i = 0; !alone_ && i < s_.pair_reach.fixed.size(); ++i)
     pair_fixed_[i] = i < pairs ? s_.pair_reach.fixed.data()[i] + q_.pair_margin[i] : 0;
   for (std::uint8_t& members : against_world_) members = 0;
   for (std::size_t i = 0; i < s_.capsule_reach.fixed.size(); ++i) {
     for (S(&of)[kMaxCapsules] : ball_) of[i] = 0;
-    fixed_[i] = -kBeyond;  // nothing to keep clear
+    fixed_[i] = keep_[i] = -kBeyond;  // nothing to keep clear
     if (i >= capsules || !s_.capsules.data()[i].against_world) continue;
+    if (alone_ && static_cast<int>(i) != q_.only_capsule) continue;
     fixed_[i] = s_.capsule_reach.fixed.data()[i] + q_.capsule_margin[i];
     against_world_[i / kLanes] |= static_cast<std::uint8_t>(1U << i % kLanes);
   }

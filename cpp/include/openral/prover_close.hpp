@@ -61,11 +61,13 @@ inline void Block::obstacle(int c, int o) {
     const Segment local{in_box(other, g.p - splat3(other.p.data())), in_box(other, g.d)};
     const V3 size = splat3(other.d.data());
     if ((active_ & ~bits(apart_box(local, size, all))) == 0) return;
+    if (spend(3)) return;
     apart_by = beside(local, size);
     apart_by.n = out_of_box(other, apart_by.n);
   } else {
     const V3 d = splat3(other.d.data());
     if ((active_ & ~bits(apart(gap, g.d, d, all))) == 0) return;
+    if (spend(1)) return;
     apart_by = between(g, {splat3(other.p.data()), d});
   }
   const V bound = vmin(apart_by.start, apart_by.end);

@@ -2,9 +2,8 @@
 // whatever should do, and their parts fill the next blocks.
 #pragma once
 
-#include "openral/prover_close.hpp"
+#include "openral/prover_alone.hpp"
 #include "openral/prover_tools.hpp"
-#include "openral/prover_voxels.hpp"
 
 namespace openral::OPENRAL_LANES {
 
@@ -27,6 +26,12 @@ OPENRAL_INLINE Outcome report(const Block& block, const Piece& piece, int lane, 
   return out;
 }
 
+OPENRAL_INLINE Outcome at_once(const Block& block, const Piece& piece, int lane) {
+  if ((block.unproven >> lane & 1U) == 0) return {};
+  const bool sure = (block.hit >> lane & 1U) != 0;
+  return report(block, piece, lane, sure ? Proof::kViolated : Proof::kUndecided);
+}
+
 // Without a cut a lane is refused only when it is a hit or cannot be cut any further.
 Outcome prove(const Query& query) noexcept {
   Block block(query);
@@ -40,6 +45,11 @@ Outcome prove(const Query& query) noexcept {
     block.limit = query.budget > work ? query.budget - work : 0;
     block.test(pieces, count);
     work += block.work;
+    if (query.each != nullptr) {
+      for (int lane = 0; lane < count; ++lane)
+        query.each[lane] = at_once(block, pieces[lane], lane);
+      break;
+    }
     Outcome refused;
     bool refuse = false;
     for (int lane = count; lane-- > 0;) {

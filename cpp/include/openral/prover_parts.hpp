@@ -26,7 +26,7 @@ struct Columns {
   };
   Joint joint[kMaxFrames + 3];
   int count = 0;
-  S wide = 0, bend = 0, bend_wide = 0;  // without direction; second order
+  S bend = 0, bend_wide = 0, moved = 0, moved_wide = 0;  // as in Approach
 };
 
 struct Culprit {

@@ -9,64 +9,64 @@ namespace openral::OPENRAL_LANES {
 // Both ends of a segment along a direction: the nominal motion, signed, and what widths add.
 struct Approach {
   V nominal[2], wide[2];
-  V bend, bend_wide;  // second-order terms: of everything, and of the widths alone
+  V bend, bend_wide;    // second-order terms: of everything, and of the widths alone
+  V moved, moved_wide;  // the way in any direction, likewise
 };
 
-// Adds a joint whose half-widths are `half` and `wide` and whose lever is `length`.
-OPENRAL_INLINE void bend(Approach& a, V& turned, V& turned_wide, bool revolute, V half, V wide,
-                         S length) {
-  const V own = splat(revolute ? static_cast<S>(0.5) : static_cast<S>(0));
-  a.bend += length * half * (own * half + turned);
-  a.bend_wide += length * wide * (own * wide + turned_wide);
-  if (!revolute) return;
-  turned += half;
-  turned_wide += wide;
+// Adds a joint whose half-widths are `half` and `wide`, after those that lie beyond it. `off` is
+// how far the ends are from its axis at the middle; the joints beyond it add what they move them,
+// and `lever` is the most that any of their values can make of it.
+OPENRAL_INLINE void turn_by(Approach& a, bool revolute, V half, V wide, V off, S lever) {
+  const V length = revolute ? vmin(off + a.moved, splat(lever)) : splat(lever);
+  if (revolute) {
+    const V own = static_cast<S>(0.5) * length;
+    a.bend += half * (own * half + a.moved);
+    a.bend_wide += wide * (own * wide + a.moved_wide);
+  }
+  a.moved += length * half;
+  a.moved_wide += length * wide;
 }
 
 inline Approach Block::approach(const V3& n, const Segment& g, const LeverList& swing,
                                 const LeverList* motion) const {
   const V zero = splat(0);
-  Approach a{{zero, zero}, {zero, zero}, zero, zero};
-  V turned = zero, turned_wide = zero;
+  Approach a{{zero, zero}, {zero, zero}, zero, zero, zero, zero};
   const V3 ends[2] = {g.p, g.p + g.d};
-  if (planar_ && motion != nullptr) {
-    const std::size_t d = s_.dof;
-    const V move[3] = {load(move_[d]), load(move_[d + 1]), load(move_[d + 2])};
-    for (int e = 0; e < 2; ++e) {
-      const V3 arm = ends[e] - posed_.origin[0];
-      const V turn = n.y * arm.x - n.x * arm.y;
-      a.nominal[e] += n.x * move[0] + n.y * move[1] + turn * move[2];
-      if (q_.path.base_seen)
-        a.wide[e] += vabs(n.x) * load(wide_[d]) + vabs(n.y) * load(wide_[d + 1]) +
-                     vabs(turn) * load(wide_[d + 2]);
-    }
-    // The error of where the base was has no known direction.
-    for (int k = motion->first; k < motion->last; ++k) {
-      const Lever& l = s_.levers.data()[k];
-      if (l.coordinate < static_cast<int>(d)) continue;
-      const V wide = load(wide_[l.coordinate]), half = load(half_[l.coordinate]);
-      for (V& w : a.wide)
-        if (!q_.path.base_seen) w += static_cast<S>(l.length) * wide;
-      bend(a, turned, turned_wide, l.turn > 0, half, wide, static_cast<S>(l.length));
-    }
-  }
-  for (int k = swing.first; k < swing.last; ++k) {
+  for (int k = swing.last; k-- > swing.first;) {
     const Swing& joint = s_.swings.data()[k];
     const MovingFrame& f = s_.frames.data()[joint.frame];
     const auto times = static_cast<S>(f.multiplier);
     const V size = splat(times < 0 ? -times : times);
     const V3& axis = posed_.rotation[joint.frame].axis[2];
-    // n · (axis × (p − o)) = (n × axis) · (p − o)
-    const V3 turn = cross(n, axis);
     const V move = times * load(move_[f.coordinate]), wide = size * load(wide_[f.coordinate]);
-    const V straight = dot(n, axis);
+    V off = zero;
     for (int e = 0; e < 2; ++e) {
-      const V rate = f.revolute ? dot(turn, ends[e] - posed_.origin[joint.frame]) : straight;
+      const V3 way = f.revolute ? cross(axis, ends[e] - posed_.origin[joint.frame]) : axis;
+      const V rate = dot(n, way);
+      off = vmax(off, dot(way, way));
       a.nominal[e] += rate * move;
       a.wide[e] += vabs(rate) * wide;
     }
-    bend(a, turned, turned_wide, f.revolute, size * load(half_[f.coordinate]), wide,
-         static_cast<S>(joint.length));
+    turn_by(a, f.revolute, size * load(half_[f.coordinate]), wide, vsqrt(off),
+            static_cast<S>(joint.length));
+  }
+  if (!planar_ || motion == nullptr) return a;
+  const std::size_t d = s_.dof;
+  V off = zero;
+  for (int e = 0; e < 2; ++e) {
+    const V3 arm = ends[e] - posed_.origin[0];
+    const V rate[3] = {n.x, n.y, n.y * arm.x - n.x * arm.y};
+    off = vmax(off, arm.x * arm.x + arm.y * arm.y);
+    for (std::size_t i = 0; i < 3; ++i) {
+      a.nominal[e] += rate[i] * load(move_[d + i]);
+      a.wide[e] += vabs(rate[i]) * load(wide_[d + i]);
+    }
+  }
+  for (int k = motion->last; k-- > motion->first;) {  // the heading, then the place
+    const Lever& l = s_.levers.data()[k];
+    if (l.coordinate < static_cast<int>(d)) break;
+    turn_by(a, l.turn > 0, load(half_[l.coordinate]), load(wide_[l.coordinate]), vsqrt(off),
+            static_cast<S>(l.length));
   }
   return a;
 }
@@ -83,7 +83,8 @@ inline Closing Block::closing(const Apart& apart, const Segment& g, int c) const
   const V full = vmin(apart.start - vabs(a.nominal[0]) - a.wide[0],
                       apart.end - vabs(a.nominal[1]) - a.wide[1]);
   const V least = vmin(apart.start - a.wide[0], apart.end - a.wide[1]);
-  return {padded(far - full + a.bend), padded(far - least + a.bend_wide)};
+  return {padded(vmin(far - full + a.bend, a.moved)),
+          padded(vmin(far - least + a.bend_wide, a.moved_wide))};
 }
 
 inline Closing Block::closing(const SkeletonPair& pair) {
@@ -102,7 +103,8 @@ inline Closing Block::closing(const SkeletonPair& pair) {
       least = vmin(gap, least);
     }
   const V far = vmin(apart.start, apart.end);
-  return {padded(far - full + a.bend + b.bend), padded(far - least + a.bend_wide + b.bend_wide)};
+  return {padded(vmin(far - full + a.bend + b.bend, a.moved + b.moved)),
+          padded(vmin(far - least + a.bend_wide + b.bend_wide, a.moved_wide + b.moved_wide))};
 }
 
 }  // namespace openral::OPENRAL_LANES

@@ -17,7 +17,7 @@ struct DirectedDistance {
   V operator()(const Segment& local, const V3& h) const {
     const Apart apart = beside(local, h);
     const V zero = splat(0);
-    V nominal[2] = {zero, zero}, wide[2] = {splat(columns->wide), splat(columns->wide)};
+    V nominal[2] = {zero, zero}, wide[2] = {zero, zero};
     for (int k = 0; k < columns->count; ++k) {
       const Columns::Joint& j = columns->joint[k];
       const V start = apart.n.x * j.start[0] + apart.n.y * j.start[1] + apart.n.z * j.start[2];
@@ -29,10 +29,12 @@ struct DirectedDistance {
       }
     }
     const V far = vmin(apart.start, apart.end);
-    const V closest =
+    const V closest = vmax(
         vmin(apart.start - vabs(nominal[0]) - wide[0], apart.end - vabs(nominal[1]) - wide[1]) -
-        columns->bend;
-    const V nearest = vmin(apart.start - wide[0], apart.end - wide[1]) - columns->bend_wide;
+            columns->bend,
+        far - columns->moved);
+    const V nearest = vmax(vmin(apart.start - wide[0], apart.end - wide[1]) - columns->bend_wide,
+                           far - columns->moved_wide);
     const V moving = vmax(far, far - padded(far - closest) + full);
     const V resting = vmax(far, far - padded(far - nearest) + least);
     const V undecided = select(resting >= rest, vmax(moving, splat(rest)), resting);
@@ -47,14 +49,7 @@ inline void Block::columns(int c, int lane, Columns& out) {
   const S p[3] = {at(g.p.x, lane), at(g.p.y, lane), at(g.p.z, lane)};
   const S d[3] = {at(g.d.x, lane), at(g.d.y, lane), at(g.d.z, lane)};
   out.count = 0;
-  out.wide = out.bend = out.bend_wide = 0;
-  S turned = 0, turned_wide = 0;
-  const auto curve = [&](bool revolute, S half, S wide, S length) {
-    out.bend += length * half * (revolute ? half / 2 + turned : turned);
-    out.bend_wide += length * wide * (revolute ? wide / 2 + turned_wide : turned_wide);
-    turned += revolute ? half : 0;
-    turned_wide += revolute ? wide : 0;
-  };
+  out.bend = out.bend_wide = out.moved = out.moved_wide = 0;
   const auto turning = [&](Columns::Joint& j, const S* axis, const V3& origin) {
     const S o[3] = {p[0] - at(origin.x, lane), p[1] - at(origin.y, lane),
                     p[2] - at(origin.z, lane)};
@@ -64,28 +59,28 @@ inline void Block::columns(int c, int lane, Columns& out) {
       j.way[i] = axis[a] * d[b] - axis[b] * d[a];
     }
   };
-  if (planar_) {
-    const int dof = static_cast<int>(s_.dof);
-    const S up[3] = {0, 0, 1};
-    for (int i = 0; i < 3; ++i) {
-      Columns::Joint& j = out.joint[out.count++];
-      j = {};
-      if (i == 2)
-        turning(j, up, posed_.origin[0]);
-      else
-        j.start[i] = 1;
-      j.move = move_[dof + i][lane];
-      if (q_.path.base_seen) j.wide = wide_[dof + i][lane];
+  // As turn_by, for one lane.
+  const auto curve = [&](const Columns::Joint& j, bool revolute, S half, S wide, S lever) {
+    S length = lever;
+    if (revolute) {
+      S off = 0;
+      for (int e = 0; e < 2; ++e) {
+        S sum = 0;
+        for (int i = 0; i < 3; ++i) {
+          const S x = j.start[i] + static_cast<S>(e) * j.way[i];
+          sum += x * x;
+        }
+        off = sum > off ? sum : off;
+      }
+      const S here = std::sqrt(off) + out.moved;
+      length = here < lever ? here : lever;
+      out.bend += half * (length * half / 2 + out.moved);
+      out.bend_wide += wide * (length * wide / 2 + out.moved_wide);
     }
-    for (int k = capsule.motion.first; k < capsule.motion.last; ++k) {
-      const Lever& l = s_.levers.data()[k];
-      if (l.coordinate < dof) continue;
-      if (!q_.path.base_seen) out.wide += static_cast<S>(l.length) * wide_[l.coordinate][lane];
-      curve(l.turn > 0, half_[l.coordinate][lane], wide_[l.coordinate][lane],
-            static_cast<S>(l.length));
-    }
-  }
-  for (int k = capsule.swing.first; k < capsule.swing.last; ++k) {
+    out.moved += length * half;
+    out.moved_wide += length * wide;
+  };
+  for (int k = capsule.swing.last; k-- > capsule.swing.first;) {
     const Swing& swing = s_.swings.data()[k];
     const MovingFrame& f = s_.frames.data()[swing.frame];
     const V3& along = posed_.rotation[swing.frame].axis[2];
@@ -99,7 +94,23 @@ inline void Block::columns(int c, int lane, Columns& out) {
     const auto times = static_cast<S>(f.multiplier), size = times < 0 ? -times : times;
     j.move = times * move_[f.coordinate][lane];
     j.wide = size * wide_[f.coordinate][lane];
-    curve(f.revolute, size * half_[f.coordinate][lane], j.wide, static_cast<S>(swing.length));
+    curve(j, f.revolute, size * half_[f.coordinate][lane], j.wide, static_cast<S>(swing.length));
+  }
+  if (!planar_) return;
+  const int dof = static_cast<int>(s_.dof);
+  const S up[3] = {0, 0, 1};
+  for (int k = capsule.motion.last; k-- > capsule.motion.first;) {
+    const Lever& l = s_.levers.data()[k];
+    if (l.coordinate < dof) break;
+    Columns::Joint& j = out.joint[out.count++];
+    j = {};
+    if (l.coordinate == dof + 2)
+      turning(j, up, posed_.origin[0]);
+    else
+      j.start[l.coordinate - dof] = 1;
+    j.move = move_[l.coordinate][lane];
+    j.wide = wide_[l.coordinate][lane];
+    curve(j, l.turn > 0, half_[l.coordinate][lane], j.wide, static_cast<S>(l.length));
   }
 }
 
@@ -160,7 +171,7 @@ inline void Block::voxels(int c) {
     const int lane = __builtin_ctz(open);
     const unsigned bit = 1U << lane;
     if ((unproven & bit) != 0 && full[lane] > rest[lane] + static_cast<S>(1e-3)) continue;
-    work += 2;
+    work += 3;
     bool ready = false;
     const auto measures = [&](S from, S to) -> DirectedDistance {
       if (!ready) columns(c, lane, columns_);

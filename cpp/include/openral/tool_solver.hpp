@@ -13,27 +13,49 @@ std::array<double, 9> transpose(const std::array<double, 9>& a);
 
 class ToolSolver {
  public:
-  ToolSolver(const Skeleton& skeleton, const RobotModel& model)
-      : skeleton_(skeleton), model_(model) {}
+  ToolSolver(const Skeleton& skeleton, const RobotModel& model);
 
   // Pose of the tool in the base's frame.
   Pose pose(int tool, const double* q) const noexcept;
 
+  // Joints on the way to the tool that has most of them.
+  int longest() const noexcept;
+
   struct Residual {
     double shift = 0, turn = 0;  // what is left, m and rad
   };
-  // Newton steps with damping from q towards `target`, inside the joint limits; q is changed.
-  Residual solve(int tool, const Pose& target, double* q) const noexcept;
-
- private:
   struct Column {
     double v[6];
   };
-  bool step_towards(const Column* columns, const double* error, const double* q,
-                    double* delta) const noexcept;
-  Pose walk(const SkeletonTool& tool, const double* q, Column* columns) const noexcept;
+  // Where a tool is for some joint values, and how each of them moves it.
+  struct Stance {
+    Pose at;
+    Column columns[kMaxCoordinates];
+  };
+  void stand(int tool, const double* q, Stance& out) const noexcept;
+  // Newton steps with damping from q towards `target`, inside the joint limits. q and its stance
+  // are changed. Adds how many steps it took.
+  Residual solve(int tool, const Pose& target, double* q, Stance& stance,
+                 int& steps) const noexcept;
 
-  const Skeleton& skeleton_;
+ private:
+  // A joint on the way to a tool, seen from axes of the one before it; its own third is its axis.
+  struct Joint {
+    Pose from;
+    double multiplier, offset;
+    int coordinate;
+    bool revolute;
+  };
+  struct Chain {
+    std::vector<Joint> joints;
+    std::vector<std::size_t> coordinates;  // each once
+    Pose tcp;
+  };
+  bool step_towards(const Chain& chain, const Column* columns, const double* error, const double* q,
+                    double* delta) const noexcept;
+  Pose walk(const Chain& chain, const double* q, Column* columns) const noexcept;
+
+  std::vector<Chain> chains_;
   const RobotModel& model_;
 };
 

@@ -24,7 +24,7 @@ OPENRAL_INLINE int cell_of(S coordinate, S origin, S inverse, int size) {
 
 // What a cell's distance counts for when nothing moves.
 struct PlainDistance {
-  static constexpr int kWork = 4;
+  static constexpr int kWork = 1;
   V operator()(const Segment& local, const V3& h) const { return segment_box(local, h); }
 };
 
@@ -82,7 +82,7 @@ static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S
     work += Measure::kWork;
   };
   for (int i = low[0]; i <= high[0] && work <= limit; ++i) {
-    work += 1 + (high[1] - low[1]) / 8;
+    int passed = 2 * (high[1] - low[1]);  // rows, and cells that lie too far away
     const S gap_i = gap_to(0, i);
     for (int j = low[1]; j <= high[1]; ++j) {
       const S gap_j = gap_to(1, j);
@@ -91,7 +91,7 @@ static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S
         std::uint64_t bits = field.bits(i, j, w);
         if (low[2] > w * 64) bits &= ~std::uint64_t{0} << (low[2] - w * 64);
         if (high[2] - w * 64 < 63) bits &= (std::uint64_t{2} << (high[2] - w * 64)) - 1;
-        for (; bits != 0; bits &= bits - 1) {
+        for (; bits != 0; bits &= bits - 1, ++passed) {
           const int at[3] = {i, j, w * 64 + __builtin_ctzll(bits)};
           S gap = 0;
           for (int a = 0; a < 3; ++a) {
@@ -108,6 +108,7 @@ static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S
         }
       }
     }
+    work += 1 + passed / 8;
   }
   if (filled > 0) flush();
   return best;
