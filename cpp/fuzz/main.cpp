@@ -42,7 +42,7 @@ class Fuzzer {
     openral::Kernel kernel(m, options);
     std::int64_t now = 1'000'000'000;
     for (int shot = 0; shot < 30; ++shot) {
-      const int mode = only_ != nullptr ? std::atoi(only_) : pick(r, 0, kModes - 1);
+      const int mode = only_ != nullptr ? std::atoi(only_) : draw_mode(r, m);
       if (kTried[mode] == Mode::kBodyTwist && !m.mobile) continue;
       if (mode >= 4 && mode <= 6 && m.tools.empty()) continue;
       oracle.things.clear();
@@ -78,7 +78,7 @@ class Fuzzer {
         t.excess = 1e9;
         Judge(r, m, oracle).look(slow, t);
       }
-      if (refused(t.verdict.status) && t.judged && t.excess >= 0.002)
+      if (refused(t.verdict.status) && t.judged && t.excess >= kClear)
         t.excess = std::min(t.excess, Judge(r, m, oracle).thorough(c));
       const int tally = unbounded(m, c) ? kUnbounded : mode;
       count(tallies[tally], c, t, number, shot, tally);
@@ -116,6 +116,18 @@ class Fuzzer {
     for (const Slot& s : c.slots)
       can = can && (!by_tool(s) || Follower(m, oracle, c, s).followable());
     tally.followable += can ? 1 : 0;
+  }
+
+  // Any mode; more of those of which few are clear or few robots are capable.
+  static int draw_mode(Random& r, const RobotModel& m) {
+    const auto index = [](Mode mode) {
+      return static_cast<int>(std::find(kTried, kTried + kModes, mode) - kTried);
+    };
+    if (m.mobile && chance(r, 0.2)) return index(Mode::kBodyTwist);
+    bool bounded = true;
+    for (const openral::Coordinate& c : m.coordinates) bounded = bounded && c.acceleration < 1e6;
+    if (!bounded && chance(r, 0.1)) return index(Mode::kJointTorque);
+    return pick(r, 0, kModes - 1);
   }
 
   RobotModel robot(Random& r, long number) {
@@ -202,7 +214,7 @@ class Fuzzer {
     }
     const Status s = t.verdict.status;
     const bool collision = refused(s);
-    if (c.moved[0] == 0 && t.judged && t.excess >= 0.002 && (t.verdict.accepted || collision)) {
+    if (c.moved[0] == 0 && t.judged && t.excess >= kClear && (t.verdict.accepted || collision)) {
       ++tally.clear;
       if (collision) {
         ++tally.refused_clear;

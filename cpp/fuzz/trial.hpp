@@ -16,6 +16,8 @@ struct Tally {
   long unsolved = 0, followable = 0;  // tool paths that the kernel found no joints for; we did
 };
 
+constexpr double kClear = 0.002;  // m beyond the margin at which a refusal is false
+
 struct Trial {
   openral::Verdict verdict;
   double excess = 1e9;  // of the true motion with its tracking tube, beyond the margin
@@ -81,6 +83,7 @@ class Judge {
     double least = 1e9;
     int hunts = 0;
     const auto look = [&](const Sample& s) {
+      if (least < kClear) return;  // it is settled
       double reach = 0;
       for (std::size_t j = 0; j < s.width.size(); ++j) reach += s.width[j] * 1.5;
       o_.place(s.q.data(), s.base);
@@ -88,12 +91,20 @@ class Judge {
         least = std::min(least, tube(s, near));
       if (reach > 0.15 && hunts++ < 8) least = std::min(least, hunt(s));
     };
-    const int samples = motion.rows() > 60 ? 4 : 10;
-    for (int row = 0; row < motion.rows(); ++row)
+    for (int row = 0; row < motion.rows(); ++row) {
+      const int samples = motion.rows() > 60 ? 4 : 10;
+      const int more = std::min(static_cast<int>(way(motion, row) / 1e-3), 2000);
+      for (int i = 0; i < more && motion.rows() <= 10 && least >= kClear;
+           ++i) {  // long rows, without their tubes
+        const Sample s = motion.along(row, static_cast<double>(i) / more, {});
+        o_.place(s.q.data(), s.base);
+        least = std::min(least, o_.nearest().excess);
+      }
       for (int i = 0; i <= samples; ++i)
         look(motion.along(row, static_cast<double>(i) / samples,
                           {((row + i) % 3 - 1) * m_.envelope.jitter, (row + i / 3) % 2 * 1.0,
                            uniform(r_, 0, 1)}));
+    }
     for (int i = 0; i < 30 && motion.rolls(); ++i) look(motion.brake(uniform(r_, 0, 1), luck(c)));
     for (int i = 0; i < 60 && motion.coasts(); ++i) look(coasted(c, motion, motion.rows() - 1));
     for (int row = 0; row + 1 < motion.rows() && motion.coasts(); ++row)
@@ -106,6 +117,14 @@ class Judge {
     Sample sample;
     Near near;
   };
+
+  // About how far the robot goes on the way to a row, m.
+  double way(const Motion& motion, int row) const {
+    const Sample from = motion.along(row, 0, {}), to = motion.along(row, 1, {});
+    double out = norm(to.base - from.base);
+    for (std::size_t j = 0; j < from.q.size(); ++j) out += std::abs(to.q[j] - from.q[j]) * 0.5;
+    return out;
+  }
 
   void keep(const Sample& s) {
     o_.place(s.q.data(), s.base);
