@@ -44,6 +44,8 @@ def bench(
             f"{name:>10}: far {far['median_us']} µs median, near {near['p99_us']} µs p99, "
             f"{part['ns_per_configuration']} ns a configuration"
         )
+        mode, worst = max(part["worst_verdicts"].items(), key=lambda item: item[1]["worst_us"])
+        print(f"{'':>10}  the worst verdict of any mode: {worst['worst_us']} µs ({mode})")
     print(f"field of 80³ cells rebuilt in {result['field_rebuild_80_ms']} ms")
     print(f"call from Python: {result['python_call_us']} µs")
 

@@ -13,9 +13,15 @@ from openral.manifest.control import ControlMode
 from openral.ros.types import registry
 from openral.safety.bench_robot import bench_robot
 from openral.safety.bench_work import chunk, motion, obstacles, voxels
+from openral.safety.bench_worst import worst_verdicts
 from openral.safety.kernel import Kernel
 
 _NOW = 1_000_000_000
+
+
+def _now() -> int:
+    """A time soon after the stamps; a clock that stands still is refused."""
+    return _NOW + time.perf_counter_ns() % 1_000_000
 
 
 def _kernel(near: bool, with_voxels: bool, scalar: bool, rng: np.random.Generator) -> Kernel:
@@ -37,8 +43,9 @@ def _sample(kernel: Kernel, rng: np.random.Generator, count: int, rows: int = 50
         best = 10**12
         for _ in range(3):  # the best of three, so that another process does not count
             kernel.reset()
+            now = _now()
             begin = time.perf_counter_ns()
-            verdict = kernel.validate_bytes(data, _NOW)
+            verdict = kernel.validate_bytes(data, now)
             best = min(best, time.perf_counter_ns() - begin)
         accepted += verdict.accepted
         work = max(work, verdict.work)
@@ -60,8 +67,9 @@ def _accepted_median(kernel: Kernel, rng: np.random.Generator, count: int, rows:
         data = registry.encode(chunk(ControlMode.JOINT_POSITION, case.rows))
         kernel.set_state(case.start, stamp_ns=_NOW)
         kernel.reset()
+        now = _now()
         begin = time.perf_counter_ns()
-        verdict = kernel.validate_bytes(data, _NOW)
+        verdict = kernel.validate_bytes(data, now)
         if verdict.accepted:
             times.append(time.perf_counter_ns() - begin)
     return statistics.median(times) / rows
@@ -121,6 +129,7 @@ def kernel_benchmark(count: int = 400, seed: int = 1) -> dict[str, Any]:
             "ns_per_configuration_voxels": round(configuration_ns(full, rows), 1),
             "ns_per_row": round(_accepted_median(bare, rng, 100, 256), 1),
             "ns_per_row_voxels": round(_accepted_median(full, rng, 100, 256), 1),
+            "worst_verdicts": worst_verdicts(scalar),
         }
         out["avx2"] = out.get("avx2", False) or full.vectorised
     out["field_rebuild_80_ms"] = _rebuild_ms(rng)
