@@ -16,7 +16,7 @@ from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
 from tests.skill import skill_plugins
 from tests.system.conftest import Deploy
-from tests.system.graph import ESTOPPED, REPETITIONS, Deployment
+from tests.system.graph import ESTOPPED, Deployment, repeated
 from tests.system.standing import FAST, REST_WITHIN_S, check_rest
 
 # One answer of this policy moves the robot for three seconds: nothing ends soon by itself.
@@ -58,7 +58,7 @@ def is_fast(graph: Deployment) -> bool:
     return bool(graph.observer.poses and graph.observer.poses[-1].speed > FAST)
 
 
-@pytest.mark.parametrize("repetition", range(REPETITIONS))
+@repeated
 @pytest.mark.parametrize("node", ["safety_kernel", "skill_runner", "hal"])
 @pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
 def test_a_lost_node_ends_the_motion_and_the_run(
