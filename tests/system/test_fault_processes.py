@@ -14,7 +14,6 @@ from openral.errors import OpenralError
 from openral.safety import topics
 from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
-from tests.skill import skill_plugins
 from tests.system.conftest import Deploy
 from tests.system.graph import ESTOPPED, Deployment, repeated
 from tests.system.standing import FAST, REST_WITHIN_S, check_rest
@@ -22,11 +21,6 @@ from tests.system.standing import FAST, REST_WITHIN_S, check_rest
 # One answer of this policy moves the robot for three seconds: nothing ends soon by itself.
 LONG_WAY = ("--skill", "wave", "--param", "rows=60", "--param", "size=0.6", "--param", "after=99")
 _TRIES = 5
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return skill_plugins.install(tmp_path_factory.mktemp("plugins"))
 
 
 def shared_memory(pids: Iterable[int]) -> set[str]:
