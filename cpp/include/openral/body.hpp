@@ -38,6 +38,7 @@ struct Body {
   std::vector<float> only_capsules, only_pairs, rest_capsules, rest_pairs;  // of closer looks
   std::vector<float> capsule_tracking, pair_tracking;  // how far tracking errors can move them
   std::vector<float> capsule_start, pair_start, capsule_end, pair_end;
+  std::vector<float> capsule_kept;  // distance that is enough for a capsule that comes no nearer
 };
 
 }  // namespace openral

@@ -105,11 +105,12 @@ class Kernel {
   Status judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept;
   Status available(const Inputs& in, std::int64_t now) const noexcept;
   Status prove(const ChunkView& chunk, const Inputs& in, std::int64_t now, Verdict& out) noexcept;
-  bool attempt(const ChunkView& chunk, const Inputs& in, const Scene& scene, double pace, Query& q,
-               Verdict& out) noexcept;
+  bool attempt(const ChunkView& chunk, const Inputs& in, const Scene& scene, double pace, int work,
+               Query& q, Verdict& out) noexcept;
   bool graded(const ChunkView& chunk, const Inputs& in, const Scene& scene, Query& q,
               Verdict& out) noexcept;
-  void demand(float more, bool eased) noexcept;
+  void demand(float more) noexcept;
+  bool ease(const ChunkView& chunk, const Inputs& in, const Scene& scene) noexcept;
   Outcome look(const Query& q, int first, int count) noexcept;
   bool settle(const Query& q, int first, int count, Outcome& found) noexcept;
   bool settle_culprits(const Query& q, Outcome& found) noexcept;
