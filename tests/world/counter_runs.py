@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest import RobotDescription
-from tests.world.counter_streams import ARM, IntoTheCounter, stream, tucked
+from tests.world.counter_streams import ARM, into_the_counter, stream, tucked
 from tests.world.kitchen_rig import ROBOT, Kitchen, at_counter
 
 COUNTER = ("counter_north", "counter_north_top")
@@ -67,7 +67,7 @@ class CounterDrives:
     def __init__(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
         start = at_counter(rng)
-        self.seed, self.way = seed, IntoTheCounter(start, rng)
+        self.seed, self.way = seed, into_the_counter(start, rng)
         self.kitchen = Kitchen(start, tucked(), robot=torque_robot(), gated=False, seed=seed)
 
     def __enter__(self) -> CounterDrives:
@@ -81,7 +81,7 @@ class CounterDrives:
         kitchen.begin(gated)
         if gated:
             kitchen.step(0.6)  # three looks before anything moves
-        kitchen.drive(stream(mode, self.way, kitchen), self.way.seconds + 2.0, 0.04)
+        kitchen.drive(stream(mode, self.way, kitchen.joints), self.way.seconds + 2.0, 0.04)
         return Run(
             mode,
             self.seed,

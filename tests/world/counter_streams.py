@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from openral.manifest import ControlMode
 from openral.manifest.kinematics import matrix
 from tests.hal.chunks import chunk, slot
-from tests.world.kitchen_rig import KINEMATICS, ROBOT, Kitchen, Pose
+from tests.world.kitchen_rig import KINEMATICS, ROBOT, Pose
 
 ARM = [name for name in ROBOT.joint_names if name.startswith("panda_joint")]
 COLUMNS = [ROBOT.joint_names.index(name) for name in ARM]
@@ -55,30 +55,37 @@ def tool(q: Vector) -> Vector:
     return np.asarray(np.linalg.inv(base) @ hand)
 
 
-class IntoTheCounter:
-    """A smooth way from the tucked pose, over the counter, to one whose hand is inside it.
+class Way:
+    """From pose to pose, straight in joint space and at rest in each."""
 
-    The hand comes down flat: fingers have no geometry for the kernel, so they must not be first.
-    """
-
-    def __init__(self, start: Pose, rng: np.random.Generator) -> None:
-        ahead = COUNTER_EDGE_Y - start[1] + float(rng.uniform(0.16, 0.22))
-        side = float(rng.uniform(-0.15, 0.1))
-        above = reach(np.array([ahead - 0.1, side, COUNTER_TOP + 0.2]), 0.0)
-        inside = reach(np.array([ahead, side, COUNTER_TOP - 0.12]), -0.2)
-        self.poses = [tucked(), above, inside]
-        speeds = rng.uniform(0.6, 0.9), rng.uniform(0.2, 0.4)
-        ways = [np.abs(b - a).max() for a, b in itertools.pairwise(self.poses)]
+    def __init__(self, poses: list[Vector], speeds: Sequence[float]) -> None:
+        self.poses = poses
+        ways = [np.abs(b - a).max() for a, b in itertools.pairwise(poses)]
         self.times = [1.875 * float(way / speed) for way, speed in zip(ways, speeds, strict=True)]
         self.seconds = sum(self.times)
 
     def at(self, seconds: float) -> Vector:
         """The joints at a time; before it begins and after it has ended they rest."""
-        leg = 0 if seconds < self.times[0] else 1
-        s = (seconds - leg * self.times[0]) / self.times[leg]
-        s = min(max(s, 0.0), 1.0)
+        leg = 0
+        while leg + 1 < len(self.times) and seconds > self.times[leg]:
+            seconds -= self.times[leg]
+            leg += 1
+        s = min(max(seconds / self.times[leg], 0.0), 1.0)
         a, b = self.poses[leg : leg + 2]
         return a + (b - a) * (s**3 * (10 - 15 * s + 6 * s**2))
+
+
+def into_the_counter(start: Pose, rng: np.random.Generator) -> Way:
+    """From the tucked pose, over the counter, to one whose hand is inside it.
+
+    The hand comes down flat: fingers have no geometry for the kernel, so they must not be first.
+    """
+    ahead = COUNTER_EDGE_Y - start[1] + float(rng.uniform(0.16, 0.22))
+    side = float(rng.uniform(-0.15, 0.1))
+    above = reach(np.array([ahead - 0.1, side, COUNTER_TOP + 0.2]), 0.0)
+    inside = reach(np.array([ahead, side, COUNTER_TOP - 0.12]), -0.2)
+    speeds = [float(rng.uniform(0.6, 0.9)), float(rng.uniform(0.2, 0.4))]
+    return Way([tucked(), above, inside], speeds)
 
 
 def reach(goal: Vector, pitch: float) -> Vector:
@@ -100,8 +107,14 @@ def reach(goal: Vector, pitch: float) -> Vector:
     return q.copy()
 
 
-def stream(mode: str, way: IntoTheCounter, kitchen: Kitchen) -> Callable[[float], Any]:
-    """Makes the next chunk of a mode, for a time along the way."""
+def stream(
+    mode: str, way: Way, joints: Callable[[], tuple[Vector, Vector]]
+) -> Callable[[float], Any]:
+    """Makes the next chunk of a mode, for a time along the way.
+
+    `joints` are the measured positions and velocities. Torque drives the last leg of a way.
+    """
+    last_leg = way.seconds - way.times[-1]
 
     def arm_rows(t: float, first: int = 1) -> Vector:
         return np.array([way.at(t + DT * i)[COLUMNS] for i in range(first, ROWS + 1)])
@@ -113,13 +126,12 @@ def stream(mode: str, way: IntoTheCounter, kitchen: Kitchen) -> Callable[[float]
         return np.array([_delta(a, b) for a, b in itertools.pairwise(tools(t))])
 
     def torques(t: float) -> Vector:
-        state = kitchen.hal.read_state()
-        off = way.at(t)[COLUMNS] - np.array(state.positions)[COLUMNS]
-        push = STIFFNESS * off - DAMPING * np.array(state.velocities)[COLUMNS]
+        q, qd = joints()
+        push = STIFFNESS * (way.at(t) - q)[COLUMNS] - DAMPING * qd[COLUMNS]
         return np.tile(np.clip(push, -SHARE * EFFORT, SHARE * EFFORT), (2, 1))
 
     def make(t: float) -> Any:
-        if mode == "joint_torque" and t > way.times[0]:
+        if mode == "joint_torque" and t >= last_leg:
             return chunk(slot(ControlMode.JOINT_TORQUE, torques(t), joints=ARM), dt=DT)
         if mode in ("joint_position", "joint_torque"):
             return chunk(slot(ControlMode.JOINT_POSITION, arm_rows(t), joints=ARM), dt=DT)

@@ -101,6 +101,11 @@ class Kitchen:
     def q(self) -> NDArray[np.float64]:
         return np.array(self.hal.read_state().positions)
 
+    def joints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Measured positions and velocities."""
+        state = self.hal.read_state()
+        return np.array(state.positions), np.array(state.velocities)
+
     @property
     def stopped(self) -> bool:
         return bool(self.verdicts) and self.verdicts[-1].latched
