@@ -75,14 +75,6 @@ def test_a_wrong_robot_for_a_scene_is_told_by_the_hal(deploy: Deploy) -> None:
     assert "ur5e" in summary["exit_reason"]
 
 
-def test_an_unknown_skill_fails_the_run(deploy: Deploy) -> None:
-    graph = deploy(*SCENE, "--robot", "ur5e", "--skill", "juggle")
-    summary = graph.end()
-    assert summary["returncode"] == 1
-    assert "no skill 'juggle'" in summary["exit_reason"]
-    assert summary["verdicts"]["accepted"] == 0
-
-
 @repeated
 def test_a_full_disk_ends_the_recording_and_nothing_else(
     domain: int, tmp_path: Path, repetition: int
