@@ -22,8 +22,18 @@ from tests.world.kitchen_rig import Pose, at_counter
 
 EVERY_S = 0.08
 ACCEPTED, SLOWED = 0, 1
-HASTE = {"tool_rate", "tool_speed", "velocity_limit", "step"}
-"""Refused on a busy machine, where a chunk comes late and the next has to catch up."""
+BUSY = {
+    "tool_rate",
+    "tool_speed",
+    "velocity_limit",
+    "step",
+    "voxel_unavailable",
+    "state_unavailable",
+    "base_unavailable",
+    "recheck_late",
+}
+"""Stops of a busy machine: a chunk comes late and the next has to catch up, or torque under way is
+left without a fresh map or state."""
 
 
 class LiveCounter:
@@ -66,18 +76,18 @@ class LiveCounter:
             stop = self.drive("joint_position", Way([self.joints()[0], pose], [0.6]))
             if stop is None:
                 return
-            assert stop.reason in HASTE, stop.detail
+            assert stop.reason in BUSY, stop.detail
             self.live.arm()
         raise AssertionError("it gets nowhere")
 
     def drive_until_vetoed(self, mode: str, way: Way) -> Any:
-        """Down a way that leads into the counter; tried again if a late chunk was too fast."""
+        """Down a way that leads into the counter; tried again after stops of a busy machine."""
         for _ in range(5):
             stop = self.drive(mode, way)
             assert stop is not None, f"{mode} was not vetoed"
             self.live.arm()
             self.go(way.poses[0])
-            if stop.reason not in HASTE:
+            if stop.reason not in BUSY:
                 return stop
         raise AssertionError(f"{mode} never came to the counter: {stop.detail}")
 
