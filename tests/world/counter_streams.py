@@ -84,7 +84,7 @@ def into_the_counter(start: Pose, rng: np.random.Generator) -> Way:
     side = float(rng.uniform(-0.15, 0.1))
     above = reach(np.array([ahead - 0.1, side, COUNTER_TOP + 0.2]), 0.0)
     inside = reach(np.array([ahead, side, COUNTER_TOP - 0.12]), -0.2)
-    speeds = [float(rng.uniform(0.6, 0.9)), float(rng.uniform(0.2, 0.4))]
+    speeds = [float(rng.uniform(0.45, 0.65)), float(rng.uniform(0.2, 0.4))]
     return Way([tucked(), above, inside], speeds)
 
 
