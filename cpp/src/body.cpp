@@ -58,7 +58,7 @@ Body::Body(const RobotModel& own, const std::vector<Held>& objects)
       lowering(model, skeleton),
       own_capsules(own.capsules.size()) {
   capsule_margin.resize(skeleton.capsules.size() + 1);
-  capsule_start = capsule_end = only_capsules = rest_capsules = capsule_margin;
+  capsule_start = capsule_end = capsule_kept = only_capsules = rest_capsules = capsule_margin;
   pair_margin.resize(skeleton.pairs.size() + 1);
   pair_start = pair_end = only_pairs = rest_pairs = pair_margin;
   for (const SkeletonCapsule& c : skeleton.capsules)

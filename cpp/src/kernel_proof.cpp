@@ -10,6 +10,7 @@ namespace {
 
 constexpr float kGiveWay = 5e-4F;    // a recovering link may come this much closer on its way out
 constexpr float kProgress = 2e-4F;   // and must end at least this much farther away
+constexpr float kFar = 0.5F;         // beyond any distance that motion is slowed for
 constexpr int kCloser = 1200;        // units of work for closer looks at boxes that are not wide
 constexpr int kTestUnits = 2;        // AVX2's units for a test in plain arithmetic, of some 70 ns
 constexpr int kPlacing = 1;          // tests that placing an obstacle is worth
@@ -92,7 +93,7 @@ bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, const Scene& arou
   body_->lowering.finish(chunk, pace, around.base, around.error);
   q.path = body_->lowering.path();
   spend(q, q.path.count * static_cast<int>(body_->skeleton.coordinates) / kFinishing, out);
-  work = std::clamp(q.budget, 0, work);
+  work = std::max(0, std::min(q.budget, work));
   work_left_ = work;
   closer_left_ = body_->lowering.torque() ? work : kCloser;
   Outcome outcome;
@@ -105,49 +106,67 @@ bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, const Scene& arou
 
 // The closer the motion comes to the world, the slower it may be: at full speed it must keep the
 // slow distance, at the least speed the margin. The path is the same at any pace; the ways to a
-// standstill are not. `out` keeps what it was slowed for.
+// standstill are not. `out` keeps what it was slowed for, or why even the least speed is too much.
+// Attempts that fail cost most, so each but that last one may use half of what is left only.
 bool Kernel::graded(const ChunkView& chunk, const Inputs& in, const Scene& around, Query& q,
                     Verdict& out) noexcept {
   const Envelope& e = model_->envelope;
   const double least = std::max(e.slow_factor, chunk.dt / kLongestRow);
-  const Verdict clean = out;
-  bool eased = false;
-  for (int grade = kGrades; grade >= 0;) {
-    const double share = static_cast<double>(grade) / kGrades;
-    demand(static_cast<float>((e.slow_distance - e.world_margin) * share), eased);
-    out.speed_factor = least + (1 - least) * share;
-    // The last one must not go short because those before it were hard.
-    if (attempt(chunk, in, around, out.speed_factor, grade > 0 ? q.budget / 8 : q.budget, q, out)) {
-      const int work = out.work;
-      if (grade == kGrades) out = clean;
-      out.work = work;
-      return true;
-    }
-    if (q.budget <= 0) break;
-    if (eased) {
-      --grade;
-      continue;
-    }
-    const float far = static_cast<float>(e.slow_distance) + body_->recovery_reach;
-    if (!measure(in, around, far, q, out)) {
-      out.status = Status::kBudgetExceeded;
-      break;
-    }
-    eased = true;
+  const auto factor = [&](int grade) { return least + (1 - least) * grade / kGrades; };
+  const auto passes = [&](int grade, Verdict& found) {
+    demand(static_cast<float>((e.slow_distance - e.world_margin) * grade / kGrades));
+    const int work = grade > 0 ? q.budget / 2 : q.budget;
+    return attempt(chunk, in, around, factor(grade), work, q, found);
+  };
+  std::fill(body_->capsule_kept.begin(), body_->capsule_kept.end(), kFar);
+  Verdict fast = out;
+  bool full = passes(kGrades, fast);
+  if (!full && ease(chunk, in, around, q, fast)) full = passes(kGrades, fast);
+  out.work = fast.work;
+  if (full) return true;
+  Verdict slow = fast;
+  const bool passed = passes(0, slow);
+  int good = 0;
+  for (int bad = kGrades; passed && bad - good > 1 && q.budget > 0;) {
+    const int grade = (good + bad) / 2;
+    Verdict tried = out;
+    (passes(grade, tried) ? good : bad) = grade;
+    slow.work += tried.work - out.work;
   }
-  out.speed_factor = 1;
-  return false;
+  out = passed ? fast : slow;
+  out.work = slow.work;
+  out.speed_factor = passed ? factor(good) : 1;
+  return passed;
 }
 
-// Sets margins for the world: `more` than the usual one. What is closer than that already need not
-// keep more than its distance, or an arm beside its own table would be slowed for ever.
-void Kernel::demand(float more, bool eased) noexcept {
+// Sets margins for the world: `more` than the usual one, or what a capsule is let off with.
+void Kernel::demand(float more) noexcept {
   const auto margin = static_cast<float>(model_->envelope.world_margin);
+  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
+    body_->capsule_margin[c] = std::max(margin, std::min(margin + more, body_->capsule_kept[c]));
+}
+
+// What is near the world already and ends no nearer need not keep more than its distance, or an arm
+// beside its own table would be slowed for ever. False: there is nothing like that, or no work left
+// to find it.
+bool Kernel::ease(const ChunkView& chunk, const Inputs& in, const Scene& around, Query& q,
+                  Verdict& out) noexcept {
+  const auto reach = static_cast<float>(model_->envelope.slow_distance) * 2;
+  if (!measure(in, around, reach, q, out)) return false;
+  const int most = tests(q);
+  const int done =
+      clearances(body_->skeleton, *around.world, around.voxels, body_->lowering.final_point(chunk),
+                 reach, most, body_->capsule_end.data(), body_->pair_end.data());
+  spend(q, done, out);
+  if (done > most) return false;
+  bool any = false;
   for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c) {
-    const float kept = body_->capsule_start[c] - body_->capsule_tracking[c] - kGiveWay;
-    body_->capsule_margin[c] = margin + more;
-    if (eased) body_->capsule_margin[c] = std::max(margin, std::min(margin + more, kept));
+    const float start = body_->capsule_start[c];
+    if (start >= reach || body_->capsule_end[c] < start - kGiveWay) continue;
+    body_->capsule_kept[c] = start - body_->capsule_tracking[c] - kGiveWay;
+    any = true;
   }
+  return any;
 }
 
 // How many tests in plain arithmetic are worth the budget that is left.

@@ -29,12 +29,17 @@ bool Kernel::settle(const Query& q, int first, int count, Outcome& found) noexce
   while (count > 0) {
     found = look(q, first, count);
     if (found.proof == Proof::kProven) return true;
+    const Outcome culprit = found;
     const int span = found.span, before = work_left_;
     work_kept_ = std::max(0, work_left_ - closer_left_);
     const bool settled = settle_culprits(q, found);
     closer_left_ -= before - work_left_;
     work_kept_ = 0;
-    if (!settled) return false;
+    if (!settled) {
+      // Where only the closer look ran out of work, what it looked at is the reason.
+      if (found.proof == Proof::kBudget && work_left_ > 0) found = culprit;
+      return false;
+    }
     // What lies before the span that was looked at may not have been decided yet.
     if (!settle(q, first, span - first, found)) return false;
     count -= span + 1 - first;

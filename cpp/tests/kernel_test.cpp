@@ -102,6 +102,38 @@ TEST(a_verdict_allocates_nothing_in_any_mode) {
   CHECK(accepted > 30 && refused > 30 && rewritten > 10);
 }
 
+// The base drives on, so each new map or list has its obstacles placed in the voxels' frame anew.
+TEST(placing_obstacles_among_voxels_allocates_nothing) {
+  Random r(15);
+  const std::array<int, 3> shape{40, 40, 40};
+  for (int round = 0; round < 30; ++round) {
+    RobotModel m = robot(r, true);
+    m.envelope.base_tracking = m.envelope.base_turn_tracking = 0;
+    Kernel kernel(m, {});
+    const std::vector<std::uint8_t> cells = clutter(r, shape, 5);
+    const bool map_fixed = round % 2 == 0, world_fixed = round % 3 == 0;
+    const auto count = round == 0 ? static_cast<int>(World::kMaxPrimitives) : pick(r, 1, 40);
+    const std::vector<Primitive> things = world(r, count, 0.5, 3);
+    const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+    const auto bytes = chunk(Mode::kJointPosition, {q, q}, 0.05);
+    int answers = 0;
+    for (int step = 0; step < 20; ++step) {
+      const std::int64_t now = kNow + step * 20'000'000;
+      // The map and the list are of different times, and so of different places of the base.
+      kernel.set_base(0.01 * step, 0.005 * step, 0.02 * step, now);
+      kernel.set_state(q, still, now);
+      if (step % 5 == 0) kernel.set_voxels(cells.data(), shape, {-1, -1, -1}, 0.05, now, map_fixed);
+      if (step % 4 == 0) kernel.set_world(things, now, {}, world_fixed);
+      const long before = allocations.load();
+      kernel.reset();
+      const Verdict v = kernel.validate(bytes, now);
+      CHECK(allocations.load() == before);
+      answers += v.accepted || latches(v.status) ? 1 : 0;
+    }
+    CHECK(answers == 20);
+  }
+}
+
 TEST(scalar_and_vector_code_agree) {
   Random r(12);
   int same = 0, other = 0, accepted = 0;

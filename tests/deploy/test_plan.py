@@ -101,6 +101,7 @@ def test_parameters_arrive_as_they_were_given(value: object) -> None:
         ({"mode": "real", "scene_ref": "", "lockstep": True}, "lock-step goes with"),
         ({"mode": "real", "scene_ref": "", "robot_ref": ""}, "named with --robot"),
         ({"mode": "real", "scene_ref": "", "robot_ref": "g1"}, "no hardware driver"),
+        ({"skill": "juggle"}, "no skill 'juggle'"),
     ],
 )
 def test_what_cannot_work_is_refused(options: dict[str, Any], text: str) -> None:

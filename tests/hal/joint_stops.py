@@ -1,4 +1,4 @@
-"""How a simulated robot stops: a joint at most of its speed, then an e-stop."""
+"""How a simulated robot stops: a joint at its full speed, then an e-stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint, JointRole
 from tests.hal.chunks import joint_chunk
 
-SHARE = 0.7
 STILL = 0.05
 """rad/s or m/s below which a joint counts as standing."""
 _DT_S = 0.02
@@ -44,16 +43,16 @@ def top_speed(robot: RobotDescription, joint: Joint) -> float:
     return speed
 
 
-def measure_stop(robot: RobotDescription, joint: Joint, share: float = SHARE) -> JointStop:
+def measure_stop(robot: RobotDescription, joint: Joint) -> JointStop:
     """The faster of both directions: in one of them the robot may be in its own way."""
     return max(
-        (_measure(robot, joint, share, sign) for sign in (1.0, -1.0)),
+        (_measure(robot, joint, sign) for sign in (1.0, -1.0)),
         key=lambda stop: stop.reached,
     )
 
 
-def _measure(robot: RobotDescription, joint: Joint, share: float, sign: float) -> JointStop:
-    speed = share * top_speed(robot, joint)
+def _measure(robot: RobotDescription, joint: Joint, sign: float) -> JointStop:
+    speed = top_speed(robot, joint)
     hal = build_hal(robot, "sim")
     assert isinstance(hal, SimAttachedHAL)
     hal.connect()

@@ -30,7 +30,7 @@ class LiveGraph:
     """Starts the two processes of the gate for one robot, and hears and proposes."""
 
     def __init__(self, graph: Graph, robot: str, sim_time: bool = True) -> None:
-        self.graph, self.robot = graph, load_robot(robot)
+        self.graph, self.robot, self.robot_ref = graph, load_robot(robot), robot
         self.key = RunKey.create()
         self.node = graph.node("ear", apart=True, parameters={"use_sim_time": sim_time})
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -60,7 +60,7 @@ class LiveGraph:
     def start(self, module: str, *parameters: str, autostart: bool = True) -> Any:
         with self.key.lent() as loan:
             flags = ["--autostart"] if autostart else []
-            given = [f"robot_yaml={self.robot.id}", *parameters]
+            given = [f"robot_yaml={self.robot_ref}", *parameters]
             process = subprocess.Popen(
                 [sys.executable, "-m", module, *flags, *given],
                 env={**os.environ, "OPENRAL_DOMAIN": str(self.graph.domain), **loan.environment},

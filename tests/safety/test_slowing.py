@@ -101,6 +101,23 @@ def test_what_does_not_come_closer_is_not_slowed() -> None:
         assert verdict.link == "" and verdict.object == ""
 
 
+def test_an_arm_that_comes_closer_is_not_let_go_again() -> None:
+    """Also where it is nearer than its tracking error makes certain."""
+    robot = bench_robot(slow_distance_m=0.1)
+    home = np.array(robot.home_position)
+    rows = np.tile(home, (3, 1))
+    rows[:, 1] += 0.01 * np.arange(1, 4)
+    tip = 2.0 - at_home(robot, [wall(2.0)]).clearance(home, 3.0)[0]
+    factors = []
+    for gap in np.linspace(0.25, 0.02, 40):
+        kernel = at_home(robot, [wall(tip + float(gap))])
+        verdict = kernel.validate(chunk(M.JOINT_POSITION, rows), NOW)
+        factors.append(verdict.speed_factor if verdict.accepted else 0.0)
+    assert factors[0] == 1.0 and factors[-1] == 0.0
+    assert 0.25 in factors
+    assert factors == sorted(factors, reverse=True)
+
+
 def test_slowing_is_off_unless_asked_for_and_never_excuses_a_limit() -> None:
     close = [wall(front() + 0.2)]
     off, done = executed(at_home(mobile_robot(tracking_error=0.0), close), drive(0.2))

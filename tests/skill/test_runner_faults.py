@@ -14,6 +14,7 @@ from openral.ros.goal import GoalStatus
 from openral.safety import topics as safety_topics
 from openral.skill import topics
 from tests.hal.node_rig import ARMED
+from tests.ros.conftest import wait_until
 from tests.skill.live_rig import RunnerGraphRig
 
 MANIFEST = """
@@ -57,7 +58,9 @@ def test_a_policy_that_fails_ends_its_goal_and_nothing_else(
     assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
     assert words in result.message
     ready.still()
-    assert len(ready.failures) > failures
+    wait_until(
+        lambda: len(ready.failures) > failures
+    )  # another topic: it may come after the result
     assert ready.failures[-1].reason == "policy_failed"
     assert ready.safety.state == ARMED  # a policy's fault is no reason to stop the kernel
     if after == 0:

@@ -100,6 +100,40 @@ def test_a_policy_that_dies_is_noticed(policy: PolicyProcess) -> None:
         ask(policy)
 
 
+def test_a_policy_that_rests_is_kept_for_the_same_order_only(policy: PolicyProcess) -> None:
+    load(policy, "wave", after=9)
+    first = policy._process
+    assert first is not None
+    ask(policy)
+    policy.rest()
+    load(policy, "wave", after=9)
+    assert policy._process is first
+    ask(policy)
+    policy.rest()
+    load(policy, "wave", after=8)
+    assert policy._process is not first
+    assert first.returncode is not None
+
+
+@pytest.mark.parametrize("way", ["in the middle of a thought", "after a failure", "killed"])
+def test_a_policy_that_is_not_as_it_was_is_not_kept(policy: PolicyProcess, way: str) -> None:
+    load(policy, "slow" if way == "in the middle of a thought" else "raises")
+    first = policy._process
+    assert first is not None
+    if way == "in the middle of a thought":
+        policy.ask(SEEN, 30.0)
+    elif way == "after a failure":
+        with pytest.raises(PolicyFailed):
+            ask(policy)
+    policy.rest()
+    if way == "killed":
+        first.kill()
+        first.wait()
+    assert first.returncode is not None
+    load(policy, "raises", after=1)
+    ask(policy)
+
+
 def test_what_cannot_be_loaded_says_why(policy: PolicyProcess) -> None:
     policy.begin(PolicyOrder("broken", CONTEXT), 60.0)
     with pytest.raises(PolicyFailed, match="no torch"):

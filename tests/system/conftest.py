@@ -10,6 +10,7 @@ from tests.ros.conftest import (
     domain,  # noqa: F401 - a fixture
     other_domain,  # noqa: F401 - a fixture
 )
+from tests.skill import skill_plugins
 from tests.system.graph import Deployment
 from tests.system.standing import Standing
 
@@ -28,6 +29,12 @@ def deploy(domain: int) -> Iterator[Deploy]:  # noqa: F811
     yield start
     for deployment in made:
         deployment.close()
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment in which the tests' own skills are found."""
+    return skill_plugins.install(tmp_path_factory.mktemp("plugins"))
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import yaml
 
 from openral.manifest.library import robot_path
@@ -42,7 +43,7 @@ MODULES = {
 STILL = 0.02
 """rad/s or m/s: slower than this counts as standing."""
 MOVING = 0.1
-REPETITIONS = int(os.environ.get("OPENRAL_SOAK", "1"))
+repeated = pytest.mark.parametrize("repetition", range(int(os.environ.get("OPENRAL_SOAK", "1"))))
 """How often each fault is tried; `make soak` asks for 20."""
 _MSGS = "openral_msgs/msg"
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from openral.ros import types
 from openral.ros.qos import CLOCK
 from tests.hal.node_rig import ESTOPPED
-from tests.system.graph import REPETITIONS
+from tests.system.graph import repeated
 from tests.system.hostile import Hostile
 from tests.system.standing import JOINT, Standing, eventually
-
-repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
 
 
 @repeated

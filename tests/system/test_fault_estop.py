@@ -6,18 +6,15 @@ import os
 import subprocess
 import time
 
-import pytest
-
 from openral.ros import types
 from openral.ros.clock import NS
 from openral.safety import topics
 from tests.hal.node_rig import ESTOPPED, MSGS, STOPPED
-from tests.system.graph import OPENRAL, REPETITIONS, STILL, Observer
+from tests.system.graph import OPENRAL, STILL, Observer, repeated
 from tests.system.standing import REST_WITHIN_S, Standing, eventually
 from tests.system.urgent import urgent
 
 REASON = "cable loose"
-repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
 
 
 @repeated

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 import numpy as np
-import pytest
 
 from openral.ros import types
 from openral.safety import topics
@@ -15,11 +14,9 @@ from openral.safety.run_key import RunKey
 from openral.safety.seal import Seal
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, MSGS
 from tests.ros.conftest import wait_until
-from tests.system.graph import REPETITIONS
+from tests.system.graph import repeated
 from tests.system.hostile import Hostile
 from tests.system.standing import JOINT, NO_JUMP, Standing, eventually
-
-repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
 
 
 def sealed(standing: Standing, key: RunKey, *numbers: int, by: float = 0.4) -> list[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from openral.ros.goal import GoalStatus
+from tests.hal.node_rig import ARMED
 from tests.ros.conftest import Graph, _lend_domain
 from tests.skill import skill_plugins
 from tests.skill.live_rig import RunnerGraphRig
-from tests.system.graph import REPETITIONS, STILL, Observer
-from tests.system.standing import check_rest
+from tests.system.graph import STILL, Observer, repeated
+from tests.system.standing import NO_JUMP, check_rest
+
+_SIZE = 0.06
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,7 @@ def observer(rig: RunnerGraphRig) -> Iterator[Observer]:
     made.close()
 
 
-@pytest.mark.parametrize("repetition", range(REPETITIONS))
+@repeated
 @pytest.mark.parametrize("policy", ["raises", "hangs", "nan", "wide", "dies"])
 def test_a_failing_policy_ends_the_motion(
     rig: RunnerGraphRig, observer: Observer, tmp_path: Path, policy: str, repetition: int
@@ -47,7 +51,7 @@ def test_a_failing_policy_ends_the_motion(
     rig.still()
     moment = tmp_path / "moment"
     begun = time.monotonic()
-    status, result = rig.run(policy, rows=10, size=0.06, after=2, moment=str(moment))
+    status, result = rig.run(policy, rows=10, size=_SIZE, after=2, moment=str(moment))
     assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
     at = float(moment.read_text())
     assert max(p.speed for p in list(observer.poses) if begun < p.heard_s < at) > 0.1
@@ -55,3 +59,26 @@ def test_a_failing_policy_ends_the_motion(
     time.sleep(0.3)
     check_rest(observer, at)
     assert observer.poses[-1].speed < STILL
+
+
+@repeated
+def test_a_frozen_runner_leaves_a_hold_and_gives_its_goal_up_when_it_wakes(
+    rig: RunnerGraphRig, observer: Observer, repetition: int
+) -> None:
+    goal, _ = rig.under_way("wave", 2, rows=10, size=_SIZE, after=999)
+    ended = goal.get_result_async()
+    runner = rig.processes[-1]
+    try:
+        runner.send_signal(signal.SIGSTOP)
+        time.sleep(0.8)  # the last chunk takes 0.5 s
+        resting = time.monotonic()
+        time.sleep(1.0)
+    finally:
+        runner.send_signal(signal.SIGCONT)
+    assert ended.result(30.0)[1].reason == "not_armed"  # as far as it can know
+    time.sleep(0.3)
+    assert observer.drift_since(time.monotonic() - resting) <= NO_JUMP
+    assert rig.safety.state == ARMED
+    goal, _ = rig.under_way("wave", 2, rows=10, size=_SIZE, after=999)
+    assert goal.cancel(10.0)
+    goal.get_result(30.0)

@@ -14,19 +14,13 @@ from openral.errors import OpenralError
 from openral.safety import topics
 from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
-from tests.skill import skill_plugins
 from tests.system.conftest import Deploy
-from tests.system.graph import ESTOPPED, REPETITIONS, Deployment
+from tests.system.graph import ESTOPPED, Deployment, repeated
 from tests.system.standing import FAST, REST_WITHIN_S, check_rest
 
 # One answer of this policy moves the robot for three seconds: nothing ends soon by itself.
 LONG_WAY = ("--skill", "wave", "--param", "rows=60", "--param", "size=0.6", "--param", "after=99")
 _TRIES = 5
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return skill_plugins.install(tmp_path_factory.mktemp("plugins"))
 
 
 def shared_memory(pids: Iterable[int]) -> set[str]:
@@ -58,7 +52,7 @@ def is_fast(graph: Deployment) -> bool:
     return bool(graph.observer.poses and graph.observer.poses[-1].speed > FAST)
 
 
-@pytest.mark.parametrize("repetition", range(REPETITIONS))
+@repeated
 @pytest.mark.parametrize("node", ["safety_kernel", "skill_runner", "hal"])
 @pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
 def test_a_lost_node_ends_the_motion_and_the_run(

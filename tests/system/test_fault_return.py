@@ -5,14 +5,10 @@ from __future__ import annotations
 import signal
 import time
 
-import pytest
-
 from openral.safety import topics
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, STOPPED
-from tests.system.graph import REPETITIONS
+from tests.system.graph import repeated
 from tests.system.standing import JOINT, Standing, eventually
-
-repeated = pytest.mark.parametrize("repetition", range(REPETITIONS))
 
 
 @repeated

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +13,7 @@ from tests.deploy.small_graph import alive
 from tests.hal.conftest import simulator  # noqa: F401 - a fixture
 from tests.hal.feetech_arm import calibrate, eventually, require_soft_release
 from tests.hal.feetech_simulator import FeetechSimulator
+from tests.hal.test_ros2_control import PROGRAM
 from tests.system.conftest import Deploy
 
 
@@ -63,3 +67,28 @@ def test_an_estop_is_acknowledged_by_the_arm(
     )
     assert answer.applied
     assert graph.interrupt()["estop_reasons"] == ["operator: test"]
+
+
+def test_an_arm_of_a_vendors_driver_moves_and_its_loss_stops_the_run(
+    deploy: Deploy, plugins: dict[str, str], domain: int
+) -> None:
+    """The driver's /joint_states and ours are the same topic, as on most robots."""
+    vendor = subprocess.Popen(
+        [sys.executable, str(PROGRAM), "ur5e", "trajectory", "", "/"],
+        env={**os.environ, "OPENRAL_DOMAIN": str(domain)},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert vendor.stdout is not None and vendor.stdout.readline() == b"ready\n"
+        arm = ("--robot", "ur5e", "--transport", "controllers={arm_controller: {kind: trajectory}}")
+        skill = ("--skill", "wave", "--param", "rows=20", "--param", "after=999")
+        graph = deploy(*arm, *skill, "--yes", command="run", environment=plugins)
+        graph.wait_armed()
+        eventually(lambda: graph.observer.poses[-1].speed > 0.02, "it moves")
+    finally:
+        vendor.kill()
+        vendor.communicate()
+    summary = graph.end()
+    assert summary["returncode"] == 1
+    assert "hal" in summary["exit_reason"], summary  # the skill may be the first to end
+    assert summary["estop_reasons"], summary

@@ -14,7 +14,7 @@ from openral.safety import topics
 from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
 from tests.system.conftest import Deploy
-from tests.system.graph import ESTOPPED, OPENRAL, Deployment, blind_robot
+from tests.system.graph import ESTOPPED, OPENRAL, Deployment, blind_robot, repeated
 
 SCENE = ("--config", "tabletop_push")
 
@@ -75,15 +75,10 @@ def test_a_wrong_robot_for_a_scene_is_told_by_the_hal(deploy: Deploy) -> None:
     assert "ur5e" in summary["exit_reason"]
 
 
-def test_an_unknown_skill_fails_the_run(deploy: Deploy) -> None:
-    graph = deploy(*SCENE, "--robot", "ur5e", "--skill", "juggle")
-    summary = graph.end()
-    assert summary["returncode"] == 1
-    assert "no skill 'juggle'" in summary["exit_reason"]
-    assert summary["verdicts"]["accepted"] == 0
-
-
-def test_a_full_disk_ends_the_recording_and_nothing_else(domain: int, tmp_path: Path) -> None:
+@repeated
+def test_a_full_disk_ends_the_recording_and_nothing_else(
+    domain: int, tmp_path: Path, repetition: int
+) -> None:
     folder = tmp_path / "run"
     limit = 8 * 1024 * 1024
 
@@ -107,8 +102,9 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(domain: int, tmp_path: 
     assert sum(topic.count for topic in Recording(folder).topics.values()) > 0
 
 
+@repeated
 def test_two_graphs_in_two_domains_do_not_see_each_other(
-    deploy: Deploy, other_domain: int, tmp_path: Path
+    deploy: Deploy, other_domain: int, tmp_path: Path, repetition: int
 ) -> None:
     graph = deploy(*SCENE, "--robot", blind_robot("ur5e", tmp_path))
     other = Deployment(other_domain, *SCENE, "--robot", blind_robot("so101_follower", tmp_path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,20 @@ from scipy.spatial.transform import Rotation
 from openral.manifest import ControlMode
 from openral.manifest.kinematics import matrix
 from tests.hal.chunks import chunk, slot
-from tests.world.kitchen_rig import KINEMATICS, ROBOT, Kitchen, Pose
+from tests.world.kitchen_rig import KINEMATICS, ROBOT, Pose
 
 ARM = [name for name in ROBOT.joint_names if name.startswith("panda_joint")]
 COLUMNS = [ROBOT.joint_names.index(name) for name in ARM]
 HAND = ROBOT.end_effectors[0]
 TUCKED = np.array([1.2, -0.9, 0.0, -2.4, 0.0, 1.8, 0.785])
 COUNTER_EDGE_Y, COUNTER_TOP = 1.86, 0.86
-DT, ROWS = 0.05, 8
-EFFORT = np.array([40.0, 40.0, 40.0, 40.0, 8.0, 8.0, 8.0])
+DT, ROWS = 0.05, 3
+EFFORT = np.array([ROBOT.joint(name).limits.effort for name in ARM])
+STIFFNESS, DAMPING = np.array([[30, 60, 30, 30, 3, 3, 3], [15, 30, 15, 10, 0.5, 0.5, 0.5]])
+SPARE = 0.45
+"""From the ends of the joints, so that cartesian modes have room for ways of their own."""
+SHARE = 0.01
+"""Of their effort that motors are told: torque is proven for all that it could do."""
 MODES = [
     "joint_position",
     "joint_velocity",
@@ -50,40 +55,66 @@ def tool(q: Vector) -> Vector:
     return np.asarray(np.linalg.inv(base) @ hand)
 
 
-class IntoTheCounter:
-    """A smooth way from the tucked pose to one whose hand is inside the counter."""
+class Way:
+    """From pose to pose, straight in joint space and at rest in each."""
 
-    def __init__(self, start: Pose, rng: np.random.Generator) -> None:
-        ahead = COUNTER_EDGE_Y - start[1] + float(rng.uniform(0.08, 0.16))
-        goal = np.array([ahead, float(rng.uniform(-0.15, 0.1)), COUNTER_TOP - 0.1])
-        self.start, self.goal = tucked(), self._reach(goal)
-        way = np.abs(self.goal - self.start).max()
-        self.seconds = float(1.875 * way / rng.uniform(0.4, 0.6))
-
-    def _reach(self, goal: Vector) -> Vector:
-        low, high = np.array([ROBOT.joint(name).position_range for name in ARM]).T
-        down = Rotation.from_euler("xyz", [np.pi, 0.0, 0.0])
-        q = tucked()
-
-        def miss(arm: Vector) -> Vector:
-            q[COLUMNS] = arm
-            pose = tool(q)
-            turn = (down.inv() * Rotation.from_matrix(pose[:3, :3])).as_rotvec()
-            return np.concatenate([10 * (pose[:3, 3] - goal), 0.3 * turn[:2]])
-
-        guess = np.clip([0.0, 0.4, 0.0, -1.8, 0.0, 2.1, 0.785], low + 0.05, high - 0.05)
-        found = least_squares(miss, guess, bounds=(low + 0.05, high - 0.05))
-        assert np.linalg.norm(miss(found.x)[:3]) < 0.05
-        q[COLUMNS] = found.x
-        return q.copy()
+    def __init__(self, poses: list[Vector], speeds: Sequence[float]) -> None:
+        self.poses = poses
+        ways = [np.abs(b - a).max() for a, b in itertools.pairwise(poses)]
+        self.times = [1.875 * float(way / speed) for way, speed in zip(ways, speeds, strict=True)]
+        self.seconds = sum(self.times)
 
     def at(self, seconds: float) -> Vector:
-        s = min(max(seconds / self.seconds, 0.0), 1.0)
-        return self.start + (self.goal - self.start) * (s**3 * (10 - 15 * s + 6 * s**2))
+        """The joints at a time; before it begins and after it has ended they rest."""
+        leg = 0
+        while leg + 1 < len(self.times) and seconds > self.times[leg]:
+            seconds -= self.times[leg]
+            leg += 1
+        s = min(max(seconds / self.times[leg], 0.0), 1.0)
+        a, b = self.poses[leg : leg + 2]
+        return a + (b - a) * (s**3 * (10 - 15 * s + 6 * s**2))
 
 
-def stream(mode: str, way: IntoTheCounter, kitchen: Kitchen) -> Callable[[float], Any]:
-    """Makes the next chunk of a mode at a time since the start."""
+def into_the_counter(start: Pose, rng: np.random.Generator) -> Way:
+    """From the tucked pose, over the counter, to one whose hand is inside it.
+
+    The hand comes down flat: fingers have no geometry for the kernel, so they must not be first.
+    """
+    ahead = COUNTER_EDGE_Y - start[1] + float(rng.uniform(0.16, 0.22))
+    side = float(rng.uniform(-0.15, 0.1))
+    above = reach(np.array([ahead - 0.1, side, COUNTER_TOP + 0.2]), 0.0)
+    inside = reach(np.array([ahead, side, COUNTER_TOP - 0.12]), -0.2)
+    speeds = [float(rng.uniform(0.45, 0.65)), float(rng.uniform(0.2, 0.4))]
+    return Way([tucked(), above, inside], speeds)
+
+
+def reach(goal: Vector, pitch: float) -> Vector:
+    """Joints that bring the tool there, pointing ahead and upwards by a pitch."""
+    low, high = np.array([ROBOT.joint(name).position_range for name in ARM]).T
+    wanted = Rotation.from_euler("y", -np.pi / 2 - pitch) * Rotation.from_euler("x", np.pi)
+    q = tucked()
+
+    def miss(arm: Vector) -> Vector:
+        q[COLUMNS] = arm
+        pose = tool(q)
+        turn = (wanted.inv() * Rotation.from_matrix(pose[:3, :3])).as_rotvec()
+        return np.concatenate([10 * (pose[:3, 3] - goal), 0.3 * turn, 0.1 * arm[[0, 2, 4]]])
+
+    guess = np.clip([0.0, 1.0, 0.0, -1.2, 0.0, 3.5, 0.785], low + SPARE, high - SPARE)
+    found = least_squares(miss, guess, bounds=(low + SPARE, high - SPARE))
+    assert np.linalg.norm(miss(found.x)[:3]) < 0.8
+    q[COLUMNS] = found.x
+    return q.copy()
+
+
+def stream(
+    mode: str, way: Way, joints: Callable[[], tuple[Vector, Vector]]
+) -> Callable[[float], Any]:
+    """Makes the next chunk of a mode, for a time along the way.
+
+    `joints` are the measured positions and velocities. Torque drives the last leg of a way.
+    """
+    last_leg = way.seconds - way.times[-1]
 
     def arm_rows(t: float, first: int = 1) -> Vector:
         return np.array([way.at(t + DT * i)[COLUMNS] for i in range(first, ROWS + 1)])
@@ -92,23 +123,23 @@ def stream(mode: str, way: IntoTheCounter, kitchen: Kitchen) -> Callable[[float]
         return [tool(way.at(t + DT * i)) for i in range(ROWS + 1)]
 
     def deltas(t: float) -> Vector:
-        poses = tools(t)
-        return np.array([_delta(a, b) for a, b in itertools.pairwise(poses)])
+        return np.array([_delta(a, b) for a, b in itertools.pairwise(tools(t))])
 
     def torques(t: float) -> Vector:
-        q, qd = kitchen.q[COLUMNS], np.array(kitchen.hal.read_state().velocities)[COLUMNS]
-        gain = np.array([400, 400, 300, 300, 60, 60, 30.0])
-        force = gain * (way.at(t + 0.15)[COLUMNS] - q) - 0.15 * gain * qd
-        return np.tile(np.clip(force, -EFFORT, EFFORT), (2, 1))
+        q, qd = joints()
+        push = STIFFNESS * (way.at(t) - q)[COLUMNS] - DAMPING * qd[COLUMNS]
+        return np.tile(np.clip(push, -SHARE * EFFORT, SHARE * EFFORT), (2, 1))
 
     def make(t: float) -> Any:
-        if mode in ("joint_position", "joint_trajectory"):
-            return chunk(slot(ControlMode(mode), arm_rows(t), joints=ARM), dt=DT)
+        if mode == "joint_torque" and t >= last_leg:
+            return chunk(slot(ControlMode.JOINT_TORQUE, torques(t), joints=ARM), dt=DT)
+        if mode in ("joint_position", "joint_torque"):
+            return chunk(slot(ControlMode.JOINT_POSITION, arm_rows(t), joints=ARM), dt=DT)
+        if mode == "joint_trajectory":
+            return chunk(slot(ControlMode.JOINT_TRAJECTORY, arm_rows(t), joints=ARM), dt=DT)
         if mode == "joint_velocity":
             rows = np.diff(arm_rows(t, 0), axis=0) / DT
             return chunk(slot(ControlMode.JOINT_VELOCITY, rows, joints=ARM), dt=DT)
-        if mode == "joint_torque":
-            return chunk(slot(ControlMode.JOINT_TORQUE, torques(t), joints=ARM), dt=DT)
         if mode == "cartesian_pose":
             rows = np.array([_pose(p) for p in tools(t)[1:]])
             return chunk(slot(ControlMode.CARTESIAN_POSE, rows), dt=DT)

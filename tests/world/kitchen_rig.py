@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from openral.hal.bridges.depth import in_range
 from openral.hal.sim_attached import SimAttachedHAL
-from openral.manifest import load_robot, load_scene
+from openral.manifest import RobotDescription, load_robot, load_scene
 from openral.manifest.kinematics import Kinematics, matrix
 from openral.manifest.sensor import DepthCamera
 from openral.ros import types
@@ -40,46 +40,58 @@ Pose = tuple[float, float, float]
 
 
 class Kitchen:
-    """The robot at a place of the kitchen; `step` moves time on, `propose` asks the gate."""
+    """The robot at a place of the kitchen; `step` moves time on, `propose` asks the gate.
+
+    `begin` puts everything back to the start, so that many motions share one scene.
+    """
 
     def __init__(
         self,
         start: Pose,
         q: NDArray[np.float64] | None = None,
         *,
+        robot: RobotDescription = ROBOT,
         gated: bool = True,
         look_s: float = 0.2,
         seed: int = 0,
     ) -> None:
         scene = load_scene("kitchen")
         world = scene.world.model_copy(update={"options": {"start": list(start)}})
-        self._scene = scene.model_copy(update={"world": world})
-        self.hal = SimAttachedHAL(ROBOT, lambda: make_rollout(self._scene, ROBOT))
-        self.hal.connect()
-        self.rollout: Any = self.hal.rollout
+        self.rollout: Any = make_rollout(scene.model_copy(update={"world": world}), robot)
         if q is not None:
             self.rollout.binding.place(self.rollout.data, q)
             self.rollout.binding.command(self.rollout.data, q)
-            self.hal._executor.seed(q)
-            self.hal.step()
-        self.gated, self._look_ns = gated, round(look_s * NS)
-        self._rng = np.random.default_rng(seed)
-        self.contacts: set[tuple[str, str]] = set()
-        self.verdicts: list[Any] = []
-        self.wall_vetoes: list[bool] = []
-        self.body = Body(ROBOT)
-        self.map = VoxelMap(WorldParameters().map_options(ROBOT))
-        # The same states under two clocks; what the one vetoes the other must veto.
-        self.kernel = Kernel(ROBOT, requires_voxels=True, stall_s=1e6)
-        self.wall_kernel = Kernel(ROBOT, requires_voxels=True, stall_s=1e6)
-        self._looked_ns = -self._look_ns
+        self._begin_state = self.rollout.save_state()
+        self._look_ns, self._seed = round(look_s * NS), seed
         self._names = [self.rollout.model.geom(i).name for i in range(self.rollout.model.ngeom)]
         self._own = self.rollout._own_geoms
+        self.robot = robot
+        self.hal: Any = None
+        self.begin(gated)
+
+    def begin(self, gated: bool) -> None:
+        """As it was in the beginning; nothing has been seen yet."""
+        if self.hal is not None:
+            self.hal._drive.reset()  # motors become servos again
+        self.rollout.restore_state(self._begin_state)
+        self.hal = SimAttachedHAL(self.robot, lambda: self.rollout)
+        self.hal.connect()
+        self.gated = gated
+        self._rng = np.random.default_rng(self._seed)
+        self.contacts: set[tuple[str, str]] = set()
+        self.verdicts: list[Any] = []
+        self.wall_verdicts: list[Any] = []
+        self.body = Body(self.robot)
+        self.map = VoxelMap(WorldParameters().map_options(self.robot))
+        # The same states under two clocks, which must not make a difference.
+        self.kernel = Kernel(self.robot, requires_voxels=True, stall_s=1e6)
+        self.wall_kernel = Kernel(self.robot, requires_voxels=True, stall_s=1e6)
+        self._looked_ns = -self._look_ns
         self._sequence = itertools.count(1)
         self.tell()
 
     def close(self) -> None:
-        self.hal.close()
+        self.rollout.close()
 
     @property
     def now(self) -> int:
@@ -88,6 +100,11 @@ class Kitchen:
     @property
     def q(self) -> NDArray[np.float64]:
         return np.array(self.hal.read_state().positions)
+
+    def joints(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Measured positions and velocities."""
+        state = self.hal.read_state()
+        return np.array(state.positions), np.array(state.velocities)
 
     @property
     def stopped(self) -> bool:
@@ -138,7 +155,7 @@ class Kitchen:
         verdict = self.kernel.validate_bytes(payload, self.now)
         wall = self.wall_kernel.validate_bytes(payload, _WALL_NS + self.now)
         self.verdicts.append(verdict)
-        self.wall_vetoes.append(not wall.accepted)
+        self.wall_verdicts.append(wall)
         if verdict.accepted:
             action = self.kernel.action(payload, verdict)
             self.hal.send_action(types.decode("openral_msgs/msg/ActionChunk", action))
@@ -146,27 +163,30 @@ class Kitchen:
             self.hal.estop(str(verdict))
 
     def drive(self, make: Callable[[float], Any], seconds: float, every_s: float) -> None:
-        """Proposes chunk after chunk; goes on a while after a veto, to see the robot stand."""
-        start = self.now
-        while (elapsed := (self.now - start) / NS) < seconds and not self.stopped:
-            self.propose(make(elapsed))
+        """Proposes chunk after chunk; goes on a while after a veto, to see the robot stand.
+
+        `make` is told how far along the motion is: what was slowed takes longer, not another way.
+        """
+        along = 0.0
+        while along < seconds and not self.stopped:
+            self.propose(make(along))
             self.step(every_s)
             if not self.gated and self.contacts:
                 return
+            last = self.verdicts[-1] if self.gated else None
+            along += every_s * (1.0 if last is None else last.speed_factor * last.accepted)
         self.step(0.5)
 
     def _record_contacts(self) -> None:
-        data = self.rollout.data
-        for contact in data.contact[: data.ncon]:
-            a, b = int(contact.geom1), int(contact.geom2)
-            if bool(self._own[a]) != bool(self._own[b]):
-                self.contacts.add((self._names[a], self._names[b]))
+        pairs = self.rollout.data.contact.geom
+        for a, b in pairs[self._own[pairs[:, 0]] != self._own[pairs[:, 1]]]:
+            self.contacts.add((self._names[a], self._names[b]))
 
 
 def at_counter(rng: np.random.Generator) -> Pose:
-    """A place in front of the north counter, facing it."""
+    """A place in front of a free part of the north counter, facing it."""
     return (
-        float(rng.uniform(-1.5, -0.4)),
-        float(rng.uniform(0.95, 1.1)),
+        float(rng.uniform(-1.6, -1.1)),
+        float(rng.uniform(0.98, 1.03)),
         math.pi / 2 + float(rng.uniform(-0.15, 0.15)),
     )

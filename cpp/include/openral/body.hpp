@@ -39,6 +39,7 @@ struct Body {
   std::vector<float> capsule_tracking, pair_tracking;  // how far tracking errors can move them
   float recovery_reach = 0;  // distances beyond this do not matter to recovery
   std::vector<float> capsule_start, pair_start, capsule_end, pair_end;
+  std::vector<float> capsule_kept;  // distance that is enough for a capsule that comes no nearer
 };
 
 }  // namespace openral

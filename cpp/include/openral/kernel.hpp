@@ -109,7 +109,9 @@ class Kernel {
                Query& q, Verdict& out) noexcept;
   bool graded(const ChunkView& chunk, const Inputs& in, const Scene& scene, Query& q,
               Verdict& out) noexcept;
-  void demand(float more, bool eased) noexcept;
+  void demand(float more) noexcept;
+  bool ease(const ChunkView& chunk, const Inputs& in, const Scene& scene, Query& q,
+            Verdict& out) noexcept;
   Outcome look(const Query& q, int first, int count) noexcept;
   bool settle(const Query& q, int first, int count, Outcome& found) noexcept;
   bool settle_culprits(const Query& q, Outcome& found) noexcept;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from openral.cli.graph_session import DomainOption, JsonOption, NetworkOption
+from openral.cli.yaml_fields import parse_pairs
 from openral.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def sim(
         robot_ref=robot,
         scene_ref=config,
         skill=skill,
-        skill_parameters=_pairs("--param", parameter),
+        skill_parameters=parse_pairs("--param", parameter),
         instruction=instruction,
         episodes=episodes,
         seed=seed,
@@ -92,7 +93,7 @@ def sim(
         lockstep=lockstep,
         view=view and _has_display(),
         warn_only=warn_only,
-        transport=_pairs("--transport", transport),
+        transport=parse_pairs("--transport", transport),
         external_map=external_map,
         record=record,
     )
@@ -134,13 +135,13 @@ def run(
         robot_ref=robot,
         scene_ref=config,
         skill=skill,
-        skill_parameters=_pairs("--param", parameter),
+        skill_parameters=parse_pairs("--param", parameter),
         instruction=instruction,
         duration_s=duration,
         rtf=_factor(rtf),
         lockstep=lockstep,
         warn_only=warn_only,
-        transport=_pairs("--transport", transport),
+        transport=parse_pairs("--transport", transport),
         external_map=external_map,
         record=record,
     )
@@ -209,16 +210,3 @@ def _has_display() -> bool:
         return True
     typer.echo("warning: no display, so no viewer; the run goes on without it", err=True)
     return False
-
-
-def _pairs(option: str, pairs: list[str] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for pair in pairs or []:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"{option} '{pair}' is not KEY=VALUE")
-        try:
-            found[key] = json.loads(value)
-        except json.JSONDecodeError:
-            found[key] = value
-    return found

@@ -78,13 +78,15 @@ def graph_session(domain: int | None, network: str | None) -> Iterator[Session]:
     from openral.ros.graph import Graph
     from openral.ros.node import Node
 
-    with Context(Network.from_environment(domain, network)) as context:
+    place = Network.from_environment(domain, network)
+    with Context(place) as context:
         node = Node(f"_openral_cli_{os.getpid()}", context=context, parameter_services=False)
         graph = Graph(context)
         try:
             yield Session(node, graph)
         except NotThere as answer:
-            typer.echo(str(answer), err=True)
+            alone = f"; no graph runs in domain {place.domain}" if not graph.nodes() else ""
+            typer.echo(f"{answer}{alone}", err=True)
             raise typer.Exit(1) from None
         finally:
             graph.close()

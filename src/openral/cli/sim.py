@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openral.errors import ConfigError
+from openral.cli.yaml_fields import parse_pairs
 
 if TYPE_CHECKING:
     from openral.skill.evaluation import Evaluation
@@ -54,7 +54,7 @@ def run(
     from openral.skill.evaluation import Order, evaluate
     from openral.skill.video import Video
 
-    order = Order(config, skill, robot, _parameters(parameter or []))
+    order = Order(config, skill, robot, parse_pairs("--param", parameter))
     task = load_scene(config).task
     total = episodes or (task.episodes if task else 1)
     film = Video(video, camera) if video is not None else None
@@ -73,19 +73,6 @@ def run(
             print(f"wrote {film.path}")
     if result.success_rate < min_success:
         raise typer.Exit(1)
-
-
-def _parameters(pairs: list[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"--param '{pair}' is not KEY=VALUE")
-        try:
-            found[key] = json.loads(value)
-        except json.JSONDecodeError:
-            found[key] = value
-    return found
 
 
 def _print(result: Evaluation) -> None:

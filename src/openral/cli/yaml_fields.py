@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
@@ -25,3 +27,20 @@ def parse_value(text: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"{text!r} is not YAML: {error}") from None
+
+
+def parse_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
+    """`rows=4`, `port=/dev/ttyACM0`, `controllers={arm: {kind: position}}` of an option.
+
+    Numbers, true and false as in JSON, lists and mappings as in YAML; all else is plain text.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{option} '{pair}' is not KEY=VALUE")
+        try:
+            found[key] = json.loads(value)
+        except json.JSONDecodeError:
+            found[key] = parse_value(value) if value[:1] in ("{", "[") else value
+    return found

@@ -7,6 +7,7 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
+from openral.deploy.goal_result import GoalResult
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.options import DeployOptions
 from openral.hal.topics import RESET_SCENE
@@ -28,8 +29,8 @@ class Goals:
         self._result: Future[Any] | None = None
         self._stuck = False
         self.feedback: Any = None
-        self.results: list[dict[str, Any]] = []
-        """What came of each episode, in the words of the action's result."""
+        self.results: list[GoalResult] = []
+        """What came of each episode."""
 
     @property
     def running(self) -> bool:
@@ -48,7 +49,7 @@ class Goals:
         if episode:
             answer = link.call("std_srvs/srv/Trigger", RESET_SCENE, 10.0)
             if not answer.success:
-                self.results.append(_failed("scene_not_reset", answer.message))
+                self.results.append(GoalResult(False, "scene_not_reset", answer.message))
                 self._stuck = True
                 return
         link.until(self._client.server_is_ready, _ANSWER_S, "skill_runner offered no skill")
@@ -88,36 +89,16 @@ class Goals:
         except Exception as error:  # the runner may be the one that is gone
             self._goal = None
             why = str(error) or "not in time"
-            self.results.append(_failed("cancelled", f"the runner did not confirm: {why}"))
+            self.results.append(
+                GoalResult(False, "cancelled", f"the runner did not confirm: {why}")
+            )
 
     def _keep(self, result: Any) -> None:
         self._goal = self._result = None
-        self.results.append(
-            {
-                "success": bool(result.success),
-                "reason": result.reason,
-                "message": result.message,
-                "chunks": int(result.chunks),
-                "refused": int(result.refused),
-                "duration": float(result.duration),
-            }
-        )
+        self.results.append(GoalResult.of(result))
 
     @property
     def failure(self) -> str:
         """Why the skill failed, if it did by itself."""
-        for result in self.results:
-            if not result["success"] and result["reason"] != "cancelled":
-                return f"{result['reason']}: {result['message']}".rstrip(": ")
-        return ""
-
-
-def _failed(reason: str, message: str) -> dict[str, Any]:
-    return {
-        "success": False,
-        "reason": reason,
-        "message": message,
-        "chunks": 0,
-        "refused": 0,
-        "duration": 0.0,
-    }
+        failed = (r.failure for r in self.results if r.reason != "cancelled")
+        return next(filter(None, failed), "")

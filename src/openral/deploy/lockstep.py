@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from openral.deploy.ended import Ended
+from openral.deploy.goal_result import GoalResult
 from openral.deploy.lockstep_graph import LockstepGraph
 from openral.deploy.plan import Plan
 from openral.deploy.summary import Summary
@@ -29,7 +30,7 @@ class LockstepRun:
         scene = self._options.scene_ref or None
         self.summary = Summary(self._options.robot.id, scene, self._options.mode, lockstep=True)
         self._interrupted = ""
-        self._results: list[dict[str, Any]] = []
+        self._results: list[GoalResult] = []
 
     def run(self) -> Summary:
         """Returns when the run is over; the summary has the exit code and the reason."""
@@ -53,7 +54,10 @@ class LockstepRun:
             for number, handler in previous.items():
                 signal.signal(number, handler)
         if options.skill:
-            summary.skill = {"name": options.skill, "episodes": self._results}
+            summary.skill = {
+                "name": options.skill,
+                "episodes": [r.as_dict() for r in self._results],
+            }
         return summary
 
     def _close(self, graph: LockstepGraph) -> None:
@@ -94,16 +98,7 @@ class LockstepRun:
         graph.runner.begin(order)
 
     def _take(self, graph: LockstepGraph, result: Any) -> None:
-        self._results.append(
-            {
-                "success": bool(result.success),
-                "reason": result.reason,
-                "message": result.message,
-                "chunks": int(result.chunks),
-                "refused": int(result.refused),
-                "duration": float(result.duration),
-            }
-        )
+        self._results.append(GoalResult.of(result))
         if len(self._results) < self._options.episodes and graph.monitor.armed:
             self._start(graph)
 
@@ -118,7 +113,6 @@ class LockstepRun:
         else:
             return
         for result in self._results:
-            if not result["success"]:
-                text = f"{result['reason']}: {result['message']}".rstrip(": ")
-                raise Ended(f"skill '{options.skill}' failed: {text}", 1)
+            if result.failure:
+                raise Ended(f"skill '{options.skill}' failed: {result.failure}", 1)
         raise Ended(reason, 0)

@@ -12,6 +12,8 @@ from typing import Any, Literal
 from openral.errors import ConfigError
 from openral.manifest import RobotDescription, SceneDescription, load_robot, load_scene
 from openral.manifest.sensor import DepthCamera
+from openral.skill.compatibility import require_fit
+from openral.skill.described import describe
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ class DeployOptions:
             raise ConfigError(f"--episodes {self.episodes} needs a scene to start anew: --config")
         if self.record is not None and self.record.exists():
             raise ConfigError(f"{self.record} exists already; give --record another name")
-        self.robot  # noqa: B018 - raises what is wrong with it
+        robot = self.robot  # raises what is wrong with it
+        if self.skill:
+            require_fit(describe(self.skill, robot, 1.0), robot, None)
 
     def _check_real(self) -> None:
         refused = {

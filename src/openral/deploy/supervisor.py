@@ -221,8 +221,8 @@ class Supervisor:
             elif self._goals is not None:
                 self._goals.cancel(0.3)
         if self._goals is not None:
-            name = self._options.skill
-            summary.skill = {"name": name, "episodes": self._goals.results}
+            episodes = [result.as_dict() for result in self._goals.results]
+            summary.skill = {"name": self._options.skill, "episodes": episodes}
         if self._processes is not None:
             killed = self._processes.end()
             if killed:

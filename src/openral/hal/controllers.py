@@ -64,6 +64,8 @@ def parse_controllers(
     """Controllers by name; together they drive every joint of the robot exactly once."""
     stated = given or {"joint_trajectory_controller": {}}
     found: dict[str, Controller] = {}
+    if not isinstance(stated, Mapping):
+        raise ConfigError(f"controllers of '{robot.id}' are {given!r}, not names with their fields")
     for name, fields in stated.items():
         try:
             parsed = Controller.model_validate(fields)

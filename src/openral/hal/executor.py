@@ -26,6 +26,9 @@ _END = 1e-9
 # A brake ends when the joint is slow or the time is up.
 _BRAKE_SLOW = 0.01
 _BRAKE_LONGEST_S = 0.4
+_STANDING = 0.05
+# A target this far from a standing joint is one that it cannot reach; less is the servo's sag.
+_AWAY = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,8 @@ class ChunkExecutor:
             if self._plan is not None and not 0.0 < seconds <= self._gap:
                 self._brake()
                 self._drop("stalled" if seconds > 0.0 else "clock went back")
+            if self._braking.any() and self._braked_s == 0.0:
+                self._spare_the_standing(measured, velocities)
             ramping = self._braking.any() and self._braked_s < self._ramp_s
             if ramping:
                 self._ramp_down(max(seconds, 0.0), measured, velocities)
@@ -185,6 +190,15 @@ class ChunkExecutor:
         self._braking = ~self._grips
         self._braked_s = 0.0
         self._ramp_from = None
+
+    def _spare_the_standing(self, measured: Vector, velocities: Vector) -> None:
+        """A robot that stands is not braked: each joint keeps its target, unless that is away."""
+        if (np.abs(velocities) >= _STANDING)[self._braking].any():
+            return
+        away = self._braking & (np.abs(self._told - measured) > _AWAY)
+        self._told = np.where(away, measured, self._told)
+        self._goal = np.where(self._braking, self._told, self._goal)
+        self._braking[:] = False
 
     def _ramp_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
         """All joints along the way that they are on, slower and slower."""

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from openral.errors import ConfigError
-from openral.ros.node import Node
-from openral.ros.parameters import Descriptor
+from openral.ros.node_settings import Choices, NodeSettings, Ranges
 
 
 @dataclass(frozen=True)
-class HalParameters:
+class HalParameters(NodeSettings):
     """What a HAL node is told about its robot, its scene and its rates."""
 
-    robot_yaml: str = ""
-    """Id, folder or file of the robot's manifest."""
+    RANGES: ClassVar[Ranges] = {
+        "rtf": (0.0, 1000.0),
+        "joint_state_hz": (1.0, 250.0),
+        "camera_hz": (0.0, 240.0),
+        "cloud_stride": (1, 64),
+        "heartbeat_s": (0.03, 0.1),
+    }
+    CHOICES: ClassVar[Choices] = {"hal_mode": ("sim", "real")}
+
     hal_mode: str = "sim"
     """Whether the robot is simulated or real."""
     sim_env_yaml: str = ""
@@ -42,21 +48,6 @@ class HalParameters:
     heartbeat_s: float = 0.065
     """Real time without the kernel's heartbeat after which the robot holds."""
 
-    @classmethod
-    def declared(cls, node: Node) -> HalParameters:
-        """Declares all on a node and reads what it was given."""
-        values = {}
-        for name, default in vars(cls()).items():
-            low, high = _RANGES.get(name, (None, None))
-            descriptor = Descriptor(
-                read_only=True,
-                minimum=low,
-                maximum=high,
-                choices=("sim", "real") if name == "hal_mode" else (),
-            )
-            values[name] = node.declare_parameter(name, default, descriptor).value
-        return cls(**values)  # type: ignore[arg-type]
-
     def options(self) -> dict[str, Any]:
         """The transport as a mapping; ConfigError if it is none."""
         if not self.transport:
@@ -71,16 +62,6 @@ class HalParameters:
 
     def check(self) -> None:
         """Raises ConfigError for what must not be combined."""
-        if not self.robot_yaml:
-            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
+        super().check()
         if self.lockstep and self.hal_mode != "sim":
             raise ConfigError("lockstep stands still between ticks: valid only with hal_mode 'sim'")
-
-
-_RANGES: dict[str, tuple[float, float]] = {
-    "rtf": (0.0, 1000.0),
-    "joint_state_hz": (1.0, 250.0),
-    "camera_hz": (0.0, 240.0),
-    "cloud_stride": (1, 64),
-    "heartbeat_s": (0.03, 0.1),
-}

@@ -50,13 +50,9 @@ from openral.safety.seal import Gatekeeper
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a tick leaves to be published."""
+    """What a tick at which states are due leaves to be published."""
 
     snapshot: Snapshot
-    due: bool
-    """Whether states are due."""
-    begins: bool
-    """Whether a row begins."""
     objects: tuple[SceneObject, ...] | None
     episode: Episode | None
 
@@ -170,19 +166,21 @@ class LiveHAL:
             self._clock.tick(self.time.of(snapshot.stamp_ns), needed)
         if self.node.state is not State.ACTIVE:
             return
-        if due or begins:
-            self._leave(snapshot, due, begins)
+        if begins:  # at once: how late an action takes effect is what others wait to learn
+            self._applied.publish(snapshot)
+        if due:
+            self._leave(snapshot)
         if look:
             self._sensors.tick(snapshot.stamp_ns)
         if self._viewer is not None:
             self._viewer.tick(snapshot.stamp_ns)
 
-    def _leave(self, snapshot: Snapshot, due: bool, begins: bool) -> None:
+    def _leave(self, snapshot: Snapshot) -> None:
         objects = episode = None
-        if due and self._scene is not None and self._objects is not None:
+        if self._scene is not None and self._objects is not None:
             episode = self._scene.episode
             objects = self._scene.read_objects() if self._objects.heard else None
-        told = Told(snapshot, due, begins, objects, episode)
+        told = Told(snapshot, objects, episode)
         if self._pump is None:
             self._tell(told)
         else:
@@ -195,14 +193,10 @@ class LiveHAL:
             self.broke("publishing", error)
 
     def _tell(self, told: Told) -> None:
-        snapshot = told.snapshot
-        if told.begins:
-            self._applied.publish(snapshot)
-        if told.due:
-            motion = snapshot.motion
-            about = motion.trace_id if motion.status is HalStatus.EXECUTING else None
-            with tracing.span("hal.read_state", about, state=motion.status.name.lower()):
-                self._tell_state(told, snapshot)
+        motion = told.snapshot.motion
+        about = motion.trace_id if motion.status is HalStatus.EXECUTING else None
+        with tracing.span("hal.read_state", about, state=motion.status.name.lower()):
+            self._tell_state(told, told.snapshot)
 
     def _tell_state(self, told: Told, snapshot: Snapshot) -> None:
         self._joints.publish(snapshot)

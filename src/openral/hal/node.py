@@ -44,8 +44,6 @@ class ManifestHALLifecycleNode(LifecycleNode):
         )
         self._key = key
         self._until_ns = 0
-        self.on_broken: Callable[[], None] = lambda: None
-        """Called once when what drives the robot has ended by itself."""
 
     # Life
 

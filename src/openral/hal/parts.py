@@ -72,25 +72,8 @@ class JointRates:
         return self._start + along(self._travel, seconds / self._dt)
 
 
-class JointTorques:
-    """Torques, each for its row's time."""
-
-    torque, cartesian = True, False
-
-    def __init__(self, columns: Columns, rows: Matrix, dt: float) -> None:
-        self.columns, self._rows, self._dt = columns, rows, dt
-
-    def begin(self, told: Vector) -> None:
-        """Torques need no start."""
-
-    def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """The present row; at a boundary the row that ends there."""
-        row = int(np.ceil(seconds / self._dt - 1e-9)) - 1
-        return np.asarray(self._rows[min(max(row, 0), len(self._rows) - 1)])
-
-
-class Grip:
-    """A gripper's goal; how fast it gets there is up to its speed limit."""
+class Steps:
+    """Rows that hold for their time each."""
 
     torque = cartesian = False
 
@@ -98,12 +81,22 @@ class Grip:
         self.columns, self._rows, self._dt = columns, rows, dt
 
     def begin(self, told: Vector) -> None:
-        """Goals need no start."""
+        """They need no start."""
 
     def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """The present row's goal."""
+        """The present row; at a boundary the row that ends there."""
         row = int(np.ceil(seconds / self._dt - 1e-9)) - 1
         return np.asarray(self._rows[min(max(row, 0), len(self._rows) - 1)])
+
+
+class JointTorques(Steps):
+    """Torques."""
+
+    torque = True
+
+
+class Grip(Steps):
+    """A gripper's goals; how fast it gets there is up to its speed limit."""
 
 
 class BodyTwist:

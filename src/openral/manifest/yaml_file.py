@@ -22,15 +22,19 @@ _MAX_BYTES = 8_000_000
 
 def load_yaml(model: type[T], path: Path) -> T:
     """Reads a manifest; raises ManifestError with every problem's line, value and valid choices."""
+    return parse_yaml(model, read_manifest(path), path)
+
+
+def read_manifest(path: Path) -> str:
+    """A manifest's text; ManifestError if it cannot be one."""
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise ManifestError(path, [Problem(f"larger than {_MAX_BYTES} bytes")])
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ManifestError(path, [Problem("no such file")]) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ManifestError(path, [Problem(f"cannot be read: {error}")]) from None
-    return parse_yaml(model, text, path)
 
 
 def parse_yaml(model: type[T], text: str, source: Path | str) -> T:

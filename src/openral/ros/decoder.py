@@ -12,6 +12,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from openral.ros.code_writer import CodeWriter
 from openral.ros.definitions import Definition, Field, Shape
 from openral.ros.layout import UNKNOWN, Layout, Lookup, align, element_minimum
 from openral.ros.message import Message, Resolve
@@ -51,36 +52,21 @@ def _over(path: str, count: int, bound: int) -> NoReturn:
     raise MalformedError(f"{path} has {count} elements, at most {bound} are allowed")
 
 
-class _Decoder:
-    """Emits the body of `decode`, keeping count of variables and of what is known of alignment."""
+class _Decoder(CodeWriter):
+    """Emits the body of `decode`, keeping count of what is known of alignment."""
 
     def __init__(self, lookup: Lookup, resolve: Resolve, order: Order) -> None:
+        super().__init__(
+            new=object.__new__,
+            frombuffer=np.frombuffer,
+            short=_short,
+            over=_over,
+            unterminated=_unterminated,
+        )
         self.lookup, self.resolve, self.order = lookup, resolve, order
-        self.lines: list[str] = []
         self.layout = Layout()
-        self.depth = 1
-        self.count = 0
         self.format, self.names = "", list[str]()
         self.deferred: list[str] = []
-        self.scope: dict[str, Any] = {
-            "new": object.__new__,
-            "frombuffer": np.frombuffer,
-            "short": _short,
-            "over": _over,
-            "unterminated": _unterminated,
-        }
-
-    def name(self, prefix: str) -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
-
-    def emit(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-    def constant(self, prefix: str, value: Any) -> str:
-        name = self.name(prefix)
-        self.scope[name] = value
-        return name
 
     def flush(self) -> None:
         """Reads the collected fixed-size values, then runs what waited for them."""
@@ -173,9 +159,9 @@ class _Decoder:
         result = self.name("v")
         self.emit(f"{result} = []")
         before = self.layout
-        start = len(self.lines), self.count
+        start = len(self.lines)
         for entry in (before, UNKNOWN):
-            del self.lines[start[0] :]
+            del self.lines[start:]
             self.layout = entry
             self.emit(f"for _ in range({count}):")
             self.depth += 1

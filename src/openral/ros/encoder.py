@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from openral.errors import InvalidMessage
 from openral.ros import values
+from openral.ros.code_writer import CodeWriter
 from openral.ros.definitions import Definition, Field, Shape
 from openral.ros.layout import UNKNOWN, Layout, Lookup, zeros
 from openral.ros.message import Message
@@ -41,34 +41,14 @@ def _over(what: str, count: int, bound: int) -> None:
     raise InvalidMessage(f"{what} has {count} elements; at most {bound} are allowed")
 
 
-class _Encoder:
+class _Encoder(CodeWriter):
     """Emits the body of `encode`: fixed-size neighbours go through one struct call."""
 
     def __init__(self, lookup: Lookup) -> None:
+        super().__init__(ndarray=np.ndarray, v=values, zeros=zeros, over=_over)
         self.lookup = lookup
-        self.lines: list[str] = []
         self.layout = Layout()
-        self.depth = 1
-        self.count = 0
         self.format, self.args = "", list[str]()
-        self.scope: dict[str, Any] = {
-            "ndarray": np.ndarray,
-            "v": values,
-            "zeros": zeros,
-            "over": _over,
-        }
-
-    def name(self, prefix: str) -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
-
-    def emit(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-    def constant(self, prefix: str, value: Any) -> str:
-        name = self.name(prefix)
-        self.scope[name] = value
-        return name
 
     def flush(self) -> None:
         """Writes the collected fixed-size values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from openral.errors import LifecycleError, OpenralError
@@ -42,6 +42,8 @@ class LifecycleNode(Node):
         super().__init__(name, *args, **kwargs)
         self.failure_reason = ""
         """Why the last transition did not succeed."""
+        self.on_broken: Callable[[], None] = lambda: None
+        """To be called by the node when it can never go on; its program ends then."""
         self._machine = LifecycleMachine(self._run_hook, self._announce)
         self._transition_lock = threading.Lock()
         self.before_destroy(self._shut_down)

@@ -12,14 +12,13 @@ from openral.errors import ManifestError, Problem, choices
 from openral.manifest.base import CrossCheckError, Location, Model, NonNegative
 from openral.manifest.control import ControlMode
 from openral.manifest.robot import RobotDescription
-from openral.manifest.yaml_file import parse_yaml
+from openral.manifest.yaml_file import parse_yaml, read_manifest
 from openral.ros.message import Message
 from openral.ros.types import new
 from openral.safety.case_world import HeldCase, ObstacleCase, VoxelCase
 
 Number = Annotated[float, Field(allow_inf_nan=True)]
 """A number of a state or chunk: what is not finite is the kernel's to judge."""
-_MAX_BYTES = 8_000_000
 
 
 class JointCase(Model):
@@ -158,15 +157,7 @@ class Case(Model):
 
 def load_case(path: Path, robot: RobotDescription) -> Case:
     """Reads a case for a robot; raises ManifestError with every problem's line and choices."""
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise ManifestError(path, [Problem(f"larger than {_MAX_BYTES} bytes")])
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ManifestError(path, [Problem("no such file")]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(path, [Problem(f"cannot be read: {error}")]) from None
-    return parse_case(text, robot, path)
+    return parse_case(read_manifest(path), robot, path)
 
 
 def parse_case(text: str, robot: RobotDescription, source: Path | str = "case") -> Case:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from openral.errors import ConfigError
-from openral.ros.node import Node
-from openral.ros.parameters import Descriptor
+from openral.ros.node_settings import Choices, NodeSettings, Ranges
 
 
 @dataclass(frozen=True)
-class KernelParameters:
+class KernelParameters(NodeSettings):
     """None of them switches a check off; `warn_only` is refused outside a simulation."""
 
-    robot_yaml: str = ""
-    """Id, folder or file of the robot's manifest."""
+    RANGES: ClassVar[Ranges] = {
+        "heartbeat_hz": (20.0, 500.0),
+        "start_within_s": (0.005, 1.0),
+        "candidate_max_age_s": (0.01, 10.0),
+        "max_candidates_hz": (1.0, 2000.0),
+        "clock_stall_s": (0.05, 10.0),
+        "stop_answer_s": (0.05, 10.0),
+    }
+    CHOICES: ClassVar[Choices] = {"hal_mode": ("sim", "real")}
+
     hal_mode: str = "sim"
     """Whether the robot is simulated or real."""
     requires_world: bool = False
@@ -38,37 +46,11 @@ class KernelParameters:
     stop_answer_s: float = 0.5
     """How long the e-stop service waits for the HAL to acknowledge."""
 
-    @classmethod
-    def declared(cls, node: Node) -> KernelParameters:
-        """Declares all on a node and reads what it was given."""
-        values = {}
-        for name, default in vars(cls()).items():
-            low, high = _RANGES.get(name, (None, None))
-            descriptor = Descriptor(
-                read_only=True,
-                minimum=low,
-                maximum=high,
-                choices=("sim", "real") if name == "hal_mode" else (),
-            )
-            values[name] = node.declare_parameter(name, default, descriptor).value
-        return cls(**values)  # type: ignore[arg-type]
-
     def check(self) -> None:
         """Raises ConfigError for what must not be combined."""
-        if not self.robot_yaml:
-            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
+        super().check()
         if self.warn_only and self.hal_mode != "sim":
             raise ConfigError(
                 f"warn_only lets refused motions pass and hal_mode is '{self.hal_mode}'; "
                 "valid: only with hal_mode 'sim'"
             )
-
-
-_RANGES: dict[str, tuple[float, float]] = {
-    "heartbeat_hz": (20.0, 500.0),
-    "start_within_s": (0.005, 1.0),
-    "candidate_max_age_s": (0.01, 10.0),
-    "max_candidates_hz": (1.0, 2000.0),
-    "clock_stall_s": (0.05, 10.0),
-    "stop_answer_s": (0.05, 10.0),
-}

@@ -56,6 +56,9 @@ class PolicyHost(Protocol):
     def poll(self) -> Loaded | Answer | None:
         """What has come since; raises PolicyFailed, or what loading refused with."""
 
+    def rest(self) -> None:
+        """A goal has ended; the next one may be for the same policy."""
+
     def close(self) -> None:
         """Lets it go, also in the middle of a thought."""
 
@@ -86,6 +89,10 @@ class InlinePolicy:
         """What has come."""
         reply, self._reply = self._reply, None
         return reply
+
+    def rest(self) -> None:
+        """Lets it go: every goal begins alike."""
+        self.close()
 
     def close(self) -> None:
         """Lets it go."""

@@ -34,9 +34,17 @@ class PolicyProcess:
         self._link: _Link | None = None
         self._give_up: float | None = None
         self._timeout_s = 0.0
+        self._order = b""
+        self._loaded: Loaded | None = None
+        self._kept = False
 
     def begin(self, order: PolicyOrder, timeout_s: float) -> None:
-        """Starts the process and has it make the skill."""
+        """Has the skill made, in a new process unless the one that rests has made the same."""
+        before, self._order = self._order, pickle.dumps(order)
+        self._kept = self._rests and self._order == before
+        if self._kept:
+            return
+        self.close()
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -58,10 +66,13 @@ class PolicyProcess:
         """What has come; a process that is late is ended."""
         if self._link is None:
             raise PolicyFailed("the policy's process was ended")
+        if self._kept:
+            self._kept = False
+            return self._loaded
         try:
             if self._link.pipe.poll():
                 self._give_up = None
-                return _opened(self._link.pipe.recv())
+                return self._opened(self._link.pipe.recv())
         except (EOFError, OSError):
             code = self._exit_code()
             raise PolicyFailed(f"the policy's process died with exit code {code}") from None
@@ -70,8 +81,20 @@ class PolicyProcess:
             raise PolicyFailed(f"the policy gave no answer within {self._timeout_s:g} s")
         return None
 
+    def rest(self) -> None:
+        """Keeps what took long to load, unless it failed or is in the middle of a thought."""
+        if not self._rests:
+            self.close()
+
+    @property
+    def _rests(self) -> bool:
+        """Whether it is loaded, alive and waits to be asked."""
+        alive = self._process is not None and self._process.poll() is None
+        return alive and self._loaded is not None and self._give_up is None
+
     def close(self, kill: bool = False) -> None:
         """Ends the process; one that does not end by itself is killed."""
+        self._loaded = self._give_up = None
         process, self._process = self._process, None
         link, self._link = self._link, None
         if process is None or link is None:
@@ -90,6 +113,15 @@ class PolicyProcess:
         if timeout_s is not None:
             self._timeout_s, self._give_up = timeout_s, time.monotonic() + timeout_s
         self._link.outbox.put(pickle.dumps(message))
+
+    def _opened(self, message: Any) -> Loaded | Answer:
+        if isinstance(message, OpenralError):
+            self._loaded = None  # whatever it is now, it is not as it was loaded
+            raise message
+        assert isinstance(message, Loaded | Answer)
+        if isinstance(message, Loaded):
+            self._loaded = message
+        return message
 
     def _exit_code(self) -> int | None:
         assert self._process is not None
@@ -120,13 +152,6 @@ class _Link:
         self._socket.close()
         self._writer.join()
         self.pipe.close()
-
-
-def _opened(message: Any) -> Loaded | Answer:
-    if isinstance(message, OpenralError):
-        raise message
-    assert isinstance(message, Loaded | Answer)
-    return message
 
 
 def serve(pipe: Connection) -> None:

@@ -66,6 +66,9 @@ class SkillRunnerNode(LifecycleNode):
             self._server.close()
             self._server = None
         self._let_go()
+        policy, self._policy = self._policy, None
+        if policy is not None:
+            policy.close()
         self.graph.close()
         return Outcome.SUCCESS
 
@@ -88,7 +91,8 @@ class SkillRunnerNode(LifecycleNode):
             raise ConfigError("a goal needs an active runner that has none yet")
         self._goals += 1
         inline = self.settings.policy == "inline"
-        self._policy = InlinePolicy() if inline else PolicyProcess()
+        if self._policy is None:
+            self._policy = InlinePolicy() if inline else PolicyProcess()
         maker = ChunkMaker(f"{order.seed}/{self._goals}" if inline else None)
         run = SkillRun(self.graph, self.settings, self._scene, order, self._policy, maker)
         self._run = self.graph.listener = run
@@ -103,6 +107,8 @@ class SkillRunnerNode(LifecycleNode):
             self.graph.report(ending.reason, ending.message, run.trace_id)
         log = self.log.info if ending.success else self.log.warning
         log("skill ended", skill=run.order.skill, reason=ending.reason, detail=ending.message)
+        if ending.reason == "policy_failed" and self._policy is not None:
+            self._policy.close()  # the next goal finds it as new
         self._let_go()
         return result
 
@@ -117,8 +123,7 @@ class SkillRunnerNode(LifecycleNode):
             self.graph.listener = None
             self.graph.observer.cameras.close()
         if self._policy is not None:
-            self._policy.close()
-            self._policy = None
+            self._policy.rest()
 
     def _result(self, run: SkillRun, ending: Ending) -> Any:
         return types.new(

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from openral.errors import ConfigError
-from openral.ros.node import Node
-from openral.ros.parameters import Descriptor
+from openral.ros.node_settings import Choices, NodeSettings, Ranges
 
 
 @dataclass(frozen=True)
-class RunnerParameters:
+class RunnerParameters(NodeSettings):
     """What a runner is started with."""
 
-    robot_yaml: str = ""
-    """Id, folder or file of the robot's manifest."""
+    RANGES: ClassVar[Ranges] = {
+        "rate_hz": (0.1, 1000.0),
+        "load_timeout_s": (0.1, 3600.0),
+        "answer_timeout_s": (0.01, 3600.0),
+        "wait_s": (0.1, 600.0),
+        "drop_patience_s": (0.0, 60.0),
+        "lead_s": (0.0, 0.2),
+    }
+    CHOICES: ClassVar[Choices] = {"policy": ("process", "inline")}
+
     sim_env_yaml: str = ""
     """Id or file of the scene, for its task's words and rate; empty: none."""
     skill: str = ""
@@ -37,29 +44,3 @@ class RunnerParameters:
     """How long a motion that the kernel drops is proposed again before the goal is given up."""
     lead_s: float = 0.01
     """How long before the end of a chunk the next one is proposed, on the graph's clock."""
-
-    @classmethod
-    def declared(cls, node: Node) -> RunnerParameters:
-        """Declares all on a node and reads what it was given."""
-        values = {}
-        for name, default in vars(cls()).items():
-            low, high = _RANGES.get(name, (None, None))
-            chosen = ("process", "inline") if name == "policy" else ()
-            descriptor = Descriptor(read_only=True, minimum=low, maximum=high, choices=chosen)
-            values[name] = node.declare_parameter(name, default, descriptor).value
-        return cls(**values)  # type: ignore[arg-type]
-
-    def check(self) -> None:
-        """Raises ConfigError for what cannot work."""
-        if not self.robot_yaml:
-            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
-
-
-_RANGES: dict[str, tuple[float, float]] = {
-    "rate_hz": (0.1, 1000.0),
-    "load_timeout_s": (0.1, 3600.0),
-    "answer_timeout_s": (0.01, 3600.0),
-    "wait_s": (0.1, 600.0),
-    "drop_patience_s": (0.0, 60.0),
-    "lead_s": (0.0, 0.2),
-}

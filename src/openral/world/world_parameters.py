@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from openral.errors import ConfigError, choices
 from openral.manifest.robot import RobotDescription
 from openral.manifest.sensor import DepthCamera
-from openral.ros.node import Node
-from openral.ros.parameters import Descriptor
+from openral.ros.node_settings import Choices, NodeSettings, Ranges
 from openral.world.voxel_map import MapOptions
 
 FLOOR_M = 0.05
@@ -16,11 +16,22 @@ FLOOR_M = 0.05
 
 
 @dataclass(frozen=True)
-class WorldParameters:
+class WorldParameters(NodeSettings):
     """How the map is made and how often the state is told."""
 
-    robot_yaml: str = ""
-    """Id, folder or file of the robot's manifest."""
+    RANGES: ClassVar[Ranges] = {
+        "resolution_m": (0.005, 0.5),
+        "size_m": (0.5, 20.0),
+        "height_m": (0.2, 5.0),
+        "low_m": (-1.0, 2.0),
+        "padding_m": (0.0, 0.5),
+        "decay_s": (0.0, 3600.0),
+        "least_seen": (0.0, 1.0),
+        "state_hz": (1.0, 200.0),
+        "health_hz": (0.5, 50.0),
+    }
+    CHOICES: ClassVar[Choices] = {"input": ("depth", "points"), "unknown": ("free", "occupied")}
+
     mapper: bool = True
     """Make the voxel map here; false where another program publishes it."""
     sensors: str = ""
@@ -51,23 +62,6 @@ class WorldParameters:
     health_hz: float = 5.0
     """How often an unhealthy map is told."""
 
-    @classmethod
-    def declared(cls, node: Node) -> WorldParameters:
-        """Declares all on a node and reads what it was given."""
-        values = {}
-        for name, default in vars(cls()).items():
-            low, high = _RANGES.get(name, (None, None))
-            descriptor = Descriptor(
-                read_only=True, minimum=low, maximum=high, choices=_CHOICES.get(name, ())
-            )
-            values[name] = node.declare_parameter(name, default, descriptor).value
-        return cls(**values)  # type: ignore[arg-type]
-
-    def check(self) -> None:
-        """Raises ConfigError for what is missing."""
-        if not self.robot_yaml:
-            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")
-
     def depth_sensors(self, robot: RobotDescription) -> list[DepthCamera]:
         """The cameras to map."""
         known = {s.name: s for s in robot.sensors if isinstance(s, DepthCamera)}
@@ -97,18 +91,3 @@ class WorldParameters:
 
 
 _UNSET_BELOW = -0.5
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "input": ("depth", "points"),
-    "unknown": ("free", "occupied"),
-}
-_RANGES: dict[str, tuple[float, float]] = {
-    "resolution_m": (0.005, 0.5),
-    "size_m": (0.5, 20.0),
-    "height_m": (0.2, 5.0),
-    "low_m": (-1.0, 2.0),
-    "padding_m": (0.0, 0.5),
-    "decay_s": (0.0, 3600.0),
-    "least_seen": (0.0, 1.0),
-    "state_hz": (1.0, 200.0),
-    "health_hz": (0.5, 50.0),
-}

@@ -20,8 +20,8 @@ PERIOD_S = 0.01
 class Controllers(Node):
     """Joints follow their targets as fast as their limits allow, from home."""
 
-    def __init__(self, robot: str, kind: str, prefix: str) -> None:
-        super().__init__("controllers", "/vendor")
+    def __init__(self, robot: str, kind: str, prefix: str, namespace: str = "/vendor") -> None:
+        super().__init__("controllers", namespace)
         described = load_robot(robot)
         self.names = [prefix + name for name in described.joint_names]
         self.q = np.array(described.home_position)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from openral.hal.pacer import Pacer
 from openral.ros.log import NodeLogger
 from openral.sim.rollout import SimRollout
@@ -31,9 +33,22 @@ class Viewer:
         try:
             import mujoco.viewer
 
-            self._window = mujoco.viewer.launch_passive(handles.model, handles.data)
+            # Without panels: their sliders would move the robot past the kernel.
+            self._window = mujoco.viewer.launch_passive(
+                handles.model, handles.data, show_left_ui=False, show_right_ui=False
+            )
+            self._look_at(handles.data.xpos[1:])
         except Exception as error:  # whatever the display's driver raises
             log.warning("no viewer", error=str(error))
+
+    def _look_at(self, places: Any) -> None:
+        """Turns the camera to all that stands in the scene."""
+        middle = places.mean(axis=0)
+        with self._window.lock():
+            camera = self._window.cam
+            camera.lookat[:] = middle
+            camera.distance = 1.0 + 1.7 * float(np.linalg.norm(places - middle, axis=1).max())
+            camera.azimuth, camera.elevation = 140.0, -25.0
 
     def tick(self, now_ns: int) -> None:
         """Shows the present state, at 30 Hz; a closed window is not opened again."""

@@ -1,0 +1,39 @@
+"""GoalResult: how one goal of a run ended, as the summary tells it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class GoalResult:
+    """Fields of ExecuteSkill's result."""
+
+    success: bool
+    reason: str
+    message: str
+    chunks: int = 0
+    refused: int = 0
+    duration: float = 0.0
+
+    @classmethod
+    def of(cls, result: Any) -> GoalResult:
+        """From the action's message."""
+        return cls(
+            bool(result.success),
+            result.reason,
+            result.message,
+            int(result.chunks),
+            int(result.refused),
+            float(result.duration),
+        )
+
+    @property
+    def failure(self) -> str:
+        """Why it failed; empty: it did not."""
+        return "" if self.success else f"{self.reason}: {self.message}".rstrip(": ")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)

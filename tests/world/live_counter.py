@@ -1,0 +1,152 @@
+"""The whole graph in front of the counter, as processes, with an arm that is driven at it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from openral.ros.clock import NS
+from openral.safety import topics
+from openral.safety.kernel import Kernel
+from tests.hal.node_rig import ESTOPPED, REJECTED, LiveGraph
+from tests.ros.conftest import Graph, wait_until
+from tests.world.base_room import Room
+from tests.world.counter_runs import torque_robot
+from tests.world.counter_streams import DT, ROWS, Vector, Way, into_the_counter, stream, tucked
+from tests.world.kitchen_rig import Pose, at_counter
+
+EVERY_S = 0.08
+ACCEPTED, SLOWED = 0, 1
+BUSY = {
+    "tool_rate",
+    "tool_speed",
+    "velocity_limit",
+    "step",
+    "voxel_unavailable",
+    "state_unavailable",
+    "base_unavailable",
+    "recheck_late",
+}
+"""Stops of a busy machine: a chunk comes late and the next has to catch up, or torque under way is
+left without a fresh map or state."""
+
+
+class LiveCounter:
+    """HAL, kernel and world in front of the counter; `drive` proposes a mode's stream."""
+
+    def __init__(self, graph: Graph, folder: Path, seed: int, sim_time: bool) -> None:
+        rng = np.random.default_rng(seed)
+        self.start: Pose = at_counter(rng)
+        self.way = into_the_counter(self.start, rng)
+        self.live = LiveGraph(graph, _robot_file(folder), sim_time=sim_time)
+        live = self.live
+        live.hear("openral_msgs/msg/OccupancyVoxels", topics.VOXELS, topics.SENSOR)
+        try:
+            live.start_hal(
+                f"sim_env_yaml={_scene_file(folder, self.start)}",
+                f"wall_clock={not sim_time}",
+                "heartbeat_s=0.1",
+            )
+            wait_until(lambda: live.heard[topics.JOINT_STATES], 60.0)
+            live.start("openral.world", f"use_sim_time={sim_time}")
+            live.start_kernel("requires_voxels=true", "candidate_max_age_s=5.0")
+            wait_until(lambda: live.heard[topics.SAFETY_STATE], 60.0)
+            wait_until(lambda: live.candidates.has_subscribers)
+            wait_until(lambda: any(m.healthy for m in live.heard[topics.VOXELS]), 60.0)
+            live.arm()
+        except BaseException:
+            live.close()
+            raise
+
+    def joints(self) -> tuple[Vector, Vector]:
+        return self._by_name(self.live.latest(topics.JOINT_STATES))
+
+    def _by_name(self, joints: Any) -> tuple[Vector, Vector]:
+        order = [list(joints.name).index(name) for name in self.live.robot.joint_names]
+        return np.array(joints.position)[order], np.array(joints.velocity)[order]
+
+    def go(self, pose: Vector) -> None:
+        """To a pose that nothing stands in the way of."""
+        for _ in range(5):
+            stop = self.drive("joint_position", Way([self.joints()[0], pose], [0.6]))
+            if stop is None:
+                return
+            assert stop.reason in BUSY, stop.detail
+            self.live.arm()
+        raise AssertionError("it gets nowhere")
+
+    def drive_until_vetoed(self, mode: str, way: Way) -> Any:
+        """Down a way that leads into the counter; tried again after stops of a busy machine."""
+        for _ in range(5):
+            stop = self.drive(mode, way)
+            assert stop is not None, f"{mode} was not vetoed"
+            self.live.arm()
+            self.go(way.poses[0])
+            if stop.reason not in BUSY:
+                return stop
+        raise AssertionError(f"{mode} never came to the counter: {stop.detail}")
+
+    def drive(self, mode: str, way: Way) -> Any:
+        """Proposes chunk after chunk until the way has ended, or returns the kernel's stop."""
+        make, along, node = stream(mode, way, self.joints), 0.0, self.live.node
+        give_up = time.monotonic() + 60.0 + 8 * way.seconds
+        while along < way.seconds + 1.0:
+            assert time.monotonic() < give_up, "it gets nowhere"
+            begin = node.now()
+            verdict = self.live.propose(make(along))
+            if verdict.status == REJECTED:
+                return wait_until(self._stop)
+            _wait(lambda begin=begin: node.now() - begin >= EVERY_S * NS)  # type: ignore[misc]
+            if verdict.status in (ACCEPTED, SLOWED):
+                passed = (node.now() - begin) / NS * verdict.speed_factor
+                along += min(passed, ROWS * DT)
+            elif verdict.reason == "estopped":
+                if self._stop():  # while the motion was under way
+                    return self._stop()
+                self.live.arm()  # a beat was lost on a busy machine
+        return None
+
+    def _stop(self) -> Any:
+        """The kernel's stop, if that is what it is."""
+        safety = self.live.safety
+        return safety if safety.state == ESTOPPED and safety.source == "kernel" else None
+
+    def least_gap(self) -> float:
+        """Between the checked links and the kitchen, over all joint states heard so far."""
+        room = Room(Kernel(self.live.robot))
+        heard = self.live.heard[topics.JOINT_STATES]
+        return min(room.gap(self.start, self._by_name(state)[0]) for state in heard[::5])
+
+    def close(self) -> None:
+        self.live.close()
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < give_up, "the clock stands still"
+        time.sleep(0.002)
+
+
+def _robot_file(folder: Path) -> str:
+    robot = torque_robot()
+    at_home = dict(zip(robot.joint_names, tucked().tolist(), strict=True))
+    robot = robot.model_copy(update={"home": at_home})
+    path = folder / robot.id / "robot.yaml"
+    path.parent.mkdir()
+    path.write_text(json.dumps(robot.model_dump(mode="json", exclude_unset=True)))
+    return str(path)
+
+
+def _scene_file(folder: Path, start: Pose) -> Path:
+    path = folder / "counter.yaml"
+    path.write_text(
+        "id: counter\nname: In front of the counter\nrobot: panda_mobile\n"
+        f"world: {{scene: kitchen, options: {{start: {list(start)}}}}}\n"
+    )
+    return path
