@@ -78,7 +78,7 @@ def test_work_past_the_budget_is_refused(scalar: bool) -> None:
     verdict = kernel.validate(chunk(M.JOINT_POSITION, rows, dt=0.6), NOW)
     assert verdict.status == "budget_exceeded"
     assert verdict.latched
-    budget = 10000 if scalar or not kernel.vectorised else 20000
+    budget = 8000 if scalar or not kernel.vectorised else 16000
     assert budget < verdict.work < budget + 500
 
 
@@ -132,7 +132,7 @@ def test_all_that_a_verdict_does_is_within_the_budget(scalar: bool, recovering: 
     kernel = at_home(robot, balls, scalar_only=scalar)
     step = np.zeros((256, 6))
     step[:, 0] = 2e-4 * np.cos(np.linspace(0, 20, 256))
-    budget = 10000 if scalar or not kernel.vectorised else 20000
+    budget = 8000 if scalar or not kernel.vectorised else 16000
     modes = {
         M.CARTESIAN_DELTA: step,
         M.CARTESIAN_TWIST: step / 0.05,

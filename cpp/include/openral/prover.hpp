@@ -103,9 +103,9 @@ struct Query {
   int only_pair = -1, only_capsule = -1;
   int budget = kDefaultBudget;  // units of work
 
-  // Either is some 0.8 ms at worst: all work counts, and a unit takes up to 40 ns with AVX2 and
+  // Either is some 0.6 ms at worst: all work counts, and a unit takes up to 40 ns with AVX2 and
   // 80 ns without. The rest of a millisecond is room for slower machines.
-  static constexpr int kDefaultBudget = 20000, kScalarBudget = 10000;
+  static constexpr int kDefaultBudget = 16000, kScalarBudget = 8000;
 };
 
 using ProveFunction = Outcome (*)(const Query&) noexcept;
