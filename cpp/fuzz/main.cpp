@@ -160,7 +160,8 @@ class Fuzzer {
       const bool voxel = grid.side == 0 && chance(r, 0.4);
       Sample here = at(row, part);
       if (motion.coasts() && chance(r, 0.25))
-        here = motion.coast(pick(r, 0, motion.rows() - 1), uniform(r, 0, 1), uniform(r, 0, 1), {});
+        here = motion.coast(pick(r, 0, motion.rows() - 1), uniform(r, 0, 1), uniform(r, 0, 1),
+                            uniform(r, 0, 1), {});
       Placer::Spot spot;
       if (!placer.spot(here, at(row, part * 0.95), at(row, part + (1 - part) * 0.05), voxel, spot))
         continue;

@@ -136,9 +136,10 @@ class Motion {
   }
   bool rolls() const { return norm(rolling_) > 0; }
 
-  // After row r everything that is told velocities goes on while it stops, each at its own pace.
-  Sample coast(int r, double arm, double base, const Luck& luck) const {
-    Sample out = along(r, 1, luck);
+  // From `part` of row r on everything that is told velocities goes on while it stops, each at its
+  // own pace, and all else stays where it is.
+  Sample coast(int r, double part, double arm, double base, const Luck& luck) const {
+    Sample out = along(r, part, luck);
     out.coasting = true;
     const openral::Envelope& e = m_.envelope;
     for (const Slot& s : c_.slots)
@@ -152,7 +153,7 @@ class Motion {
       }
     if (twist_) {
       const Vec v = row(r);
-      out.base = drive(poses_[static_cast<std::size_t>(r) + 1], v, braking(v) * base);
+      out.base = drive(poses_[static_cast<std::size_t>(r)], v, c_.dt * part + braking(v) * base);
       out.base = compose(start(luck), out.base);
     }
     return out;

@@ -148,7 +148,7 @@ class Judge {
     for (int i = 0; i < 4 && motion.rolls(); ++i) keep(motion.brake(uniform(r_, 0, 1), luck(c)));
     if (motion.coasts()) {
       for (int i = 0; i < 6; ++i) keep(coasted(c, motion, motion.rows() - 1));
-      keep(motion.coast(motion.rows() - 1, 1, 1, {m_.envelope.jitter, 1}));
+      keep(motion.coast(motion.rows() - 1, 1, 1, 1, {m_.envelope.jitter, 1}));
       for (int row = 0; row + 1 < motion.rows(); row += 3) keep(coasted(c, motion, row));
     }
     // Closer in time around the worst of them.
@@ -173,7 +173,8 @@ class Judge {
             uniform(r_, 0, 1)};
   }
   Sample coasted(const Case& c, const Motion& motion, int row) {
-    return motion.coast(row, uniform(r_, 0, 1), uniform(r_, 0, 1), luck(c));
+    const double part = chance(r_, 0.5) ? 1 : uniform(r_, 0, 1);
+    return motion.coast(row, part, uniform(r_, 0, 1), uniform(r_, 0, 1), luck(c));
   }
 
   // The worst that tracking errors can make of a sample: each joint errs where it hurts.
@@ -270,7 +271,8 @@ class Judge {
     std::vector<Vec> tools;
     for (int r = 0; r < c.rows; ++r)
       for (int i = r == 0 ? 0 : 1; i <= 2; ++i) {
-        const Sample s = motion.along(r, i / 2.0, {}), last = motion.along(r, 0, {});
+        // Row 0 begins where the robot is expected to be by now.
+        const Sample s = motion.along(r, i / 2.0, {0, 0.5}), last = motion.along(r, 0, {0, 0.5});
         for (std::size_t j = 0; j < s.q.size() && i == 2; ++j) {
           const openral::Coordinate& k = m_.coordinates[j];
           if (k.role != Role::kBody) continue;

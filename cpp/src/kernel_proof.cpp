@@ -15,6 +15,7 @@ constexpr int kCloser = 1200;        // units of work for closer looks at boxes 
 constexpr int kTestUnits = 2;        // AVX2's units for a test in plain arithmetic, of some 70 ns
 constexpr int kPlacing = 1;          // tests that placing an obstacle is worth
 constexpr int kFinishing = 14;       // values of a path that are finished in the time of one
+constexpr int kEasing = 4;           // parts of the work that is left, one for each look of `ease`
 constexpr int kGrades = 4;           // speeds between the least and the full one
 constexpr double kLongestRow = 10;   // s that a row may last
 constexpr double kFarthestMap = 10;  // m: a map of elsewhere says nothing about here
@@ -56,7 +57,8 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
     spend(q, static_cast<int>(placed_.obstacles.size()) * kPlacing, out);
   bool recovering = gate_.load() == Gate::kRecovering;
   if (recovering) {
-    if (!measure(in, around, body_->recovery_reach, q, out)) return Status::kBudgetExceeded;
+    if (!measure(in, around, body_->recovery_reach, tests(q), q, out))
+      return Status::kBudgetExceeded;
     recovering = loosen(in, q);
     if (!recovering) gate_.store(Gate::kReady);
   }
@@ -151,9 +153,9 @@ void Kernel::demand(float more) noexcept {
 // to find it.
 bool Kernel::ease(const ChunkView& chunk, const Inputs& in, const Scene& around, Query& q,
                   Verdict& out) noexcept {
-  const auto reach = static_cast<float>(model_->envelope.slow_distance) * 2;
-  if (!measure(in, around, reach, q, out)) return false;
-  const int most = tests(q);
+  const auto reach = static_cast<float>(model_->envelope.slow_distance) * 1.25F;
+  const int most = tests(q) / kEasing;
+  if (!measure(in, around, reach, most, q, out)) return false;
   const int done =
       clearances(body_->skeleton, *around.world, around.voxels, body_->lowering.final_point(chunk),
                  reach, most, body_->capsule_end.data(), body_->pair_end.data());
@@ -181,14 +183,13 @@ void Kernel::spend(Query& q, int count, Verdict& out) const noexcept {
   out.work += units;
 }
 
-// Distances at the measured state; false where they cost more than there is left.
-bool Kernel::measure(const Inputs& in, const Scene& around, float reach, Query& q,
+// Distances at the measured state; false where they cost more than `most` tests.
+bool Kernel::measure(const Inputs& in, const Scene& around, float reach, int most, Query& q,
                      Verdict& out) noexcept {
   std::array<double, kMaxCoordinates> at = in.state->measured.q;
   at[body_->skeleton.dof] = around.base.x;
   at[body_->skeleton.dof + 1] = around.base.y;
   at[body_->skeleton.dof + 2] = around.base.yaw;
-  const int most = tests(q);
   const int done = clearances(body_->skeleton, *around.world, around.voxels, at.data(), reach, most,
                               body_->capsule_start.data(), body_->pair_start.data());
   spend(q, done, out);

@@ -36,8 +36,8 @@ bool Kernel::settle(const Query& q, int first, int count, Outcome& found) noexce
     closer_left_ -= before - work_left_;
     work_kept_ = 0;
     if (!settled) {
-      // Where only the closer look ran out of work, what it looked at is the reason.
-      if (found.proof == Proof::kBudget && work_left_ > 0) found = culprit;
+      // Where the closer look ran out of work, what it looked at is the reason.
+      if (found.proof == Proof::kBudget) found = culprit;
       return false;
     }
     // What lies before the span that was looked at may not have been decided yet.

@@ -13,8 +13,23 @@ constexpr double kBow = 2e-4;  // m that an arc may leave its chord by
 }  // namespace
 
 void Lowering::stops(const ChunkView& c) noexcept {
+  mixed_ = mixes();
   for (std::size_t row = 0; row < horizon_; ++row)
-    if (turns(c, row)) stop(c, row);
+    if (mixed_ || turns(c, row)) stop(c, row);
+}
+
+// Whether joints that are told velocities, joints that are told places and the base move in one
+// chunk: each comes to rest in its own way, so a stop anywhere leaves the path.
+bool Lowering::mixes() const noexcept {
+  bool rated = false, told = false, base = false;
+  for (std::size_t row = 0; row < horizon_; ++row) {
+    const double *from = point(row), *to = point(row + 1);
+    for (std::size_t j = 0; j < skeleton_.dof; ++j)
+      if (from[j] != to[j]) (rated_[j] ? rated : told) = true;
+    for (std::size_t j = skeleton_.dof; j < skeleton_.coordinates; ++j)
+      base = base || from[j] != to[j];
+  }
+  return (rated ? 1 : 0) + (told ? 1 : 0) + (base ? 1 : 0) > 1;
 }
 
 // Whether what is told velocities leaves its line after a row: elsewhere it stops on its path.
@@ -32,18 +47,19 @@ bool Lowering::turns(const ChunkView& c, std::size_t row) const noexcept {
   return false;
 }
 
-// A span from the point after `row` to where everything comes to rest. The base and the joints
-// need not stop at the same time: where both move, joints get a box that holds all of their way.
+// A span from the point after `row` to where everything comes to rest; of a mixed chunk, from
+// anywhere in the row. The base and the joints need not stop at the same time: where both move,
+// joints get a box that holds all of their way.
 void Lowering::stop(const ChunkView& c, std::size_t row) noexcept {
   const int spans = span_count_, points = point_count_;
   const auto from = static_cast<std::size_t>(point_count_++);
   const auto to = static_cast<std::size_t>(point_count_++);
-  std::copy_n(point(row + 1), skeleton_.coordinates, point(from));
+  std::copy_n(point(mixed_ ? row : row + 1), skeleton_.coordinates, point(from));
   span(static_cast<int>(from), static_cast<int>(to), static_cast<int>(row), 0);
   Span& added = spans_[static_cast<std::size_t>(span_count_ - 1)];
   double* wide = width(static_cast<std::size_t>(added.width));
   std::copy_n(width(row + 1), skeleton_.coordinates, wide);
-  std::copy_n(point(from), skeleton_.coordinates, point(to));
+  std::copy_n(point(row + 1), skeleton_.coordinates, point(to));
   const bool base = coast_base(c, row, point(from), point(to));
   if (coast_joints(c, row, base, point(from), point(to), wide) || base) return;
   span_count_ = spans;
@@ -54,13 +70,20 @@ bool Lowering::coast_joints(const ChunkView& c, std::size_t row, bool with_base,
                             double* to, double* wide) noexcept {
   bool moves = false;
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
-    if (!rated_[j] || limits(j).role != Role::kBody) continue;
-    const double way =
-        (point(row + 1)[j] - point(row)[j]) / c.dt * pace_ * model_.envelope.stop_time;
+    if (limits(j).role != Role::kBody) continue;
+    const double step = point(row + 1)[j] - point(row)[j];
+    const double way = rated_[j] ? step / c.dt * pace_ * model_.envelope.stop_time : 0;
+    moves = moves || way != 0;
+    if (mixed_) {
+      // The whole row with all of the way; without a base, the row itself shifted by the way.
+      wide[j] += (std::abs(way) + (with_base ? std::abs(step) : 0)) / 2;
+      from[j] += (way + (with_base ? step : 0)) / 2;
+      to[j] += (way - (with_base ? step : 0)) / 2;
+      continue;
+    }
     if (way == 0) continue;
     const double end = std::clamp(from[j] + way, std::min(limits(j).lower, from[j]),
                                   std::max(limits(j).upper, from[j]));
-    moves = true;
     if (with_base || std::abs(end - from[j]) < std::abs(way) * (1 - 1e-9)) {
       wide[j] += std::abs(end - from[j]) / 2;
       from[j] = to[j] = (from[j] + end) / 2;
@@ -97,8 +120,9 @@ bool Lowering::coast_base(const ChunkView& c, std::size_t row, const double* fro
   if (rates == Vec3{}) return false;
   const double brake = braking(rates);
   if (twist) {
-    drive(from, rates, brake, to);
-    arcs_[arc_count_++] = {span_count_ - 1, rates, brake};
+    const double seconds = brake + (mixed_ ? c.dt / pace_ : 0);
+    drive(from, rates, seconds, to);
+    arcs_[arc_count_++] = {span_count_ - 1, rates, seconds};
     return true;
   }
   const double yaw = start_.q[static_cast<std::size_t>(model_.base[2])];

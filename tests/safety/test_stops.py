@@ -62,6 +62,22 @@ def test_joints_stop_where_another_slot_has_taken_the_arm() -> None:
     _refused(robot, speck, parts)
 
 
+@pytest.mark.parametrize("row", [2.0, 5.5])
+def test_in_the_middle_of_a_steady_chunk_only_what_is_told_velocities_goes_on(row: float) -> None:
+    """Neither slot changes its speed, so no row looks like a turn; a stop leaves the path there."""
+    robot = bench_robot(stop_s=0.3, **LOOSE)
+    ahead = {"joint1": 2.0 * (row * 0.05 + 0.25), "joint4": 0.6 * row / 10}
+    parts = [_velocities({"joint1": 2.0}, 10), _positions(robot, "joint4", 0.6, 10)]
+    _refused(robot, _speck_in_the_hand(robot, ahead), parts)
+
+
+def test_in_the_middle_of_a_steady_drive_the_arm_stops_before_the_base() -> None:
+    robot = mobile_robot(**LOOSE)
+    drive = chunk(M.BODY_TWIST, np.tile([1.0, 0.0, 0.0], (10, 1)))
+    speck = _speck_in_the_hand(robot, {"joint1": 0.9 * 0.3}, (0.15 + 0.3, 0.0, 0.0))
+    _refused(robot, speck, [drive, _positions(robot, "joint1", 0.9, 10)])
+
+
 def test_a_base_brakes_with_the_arm_where_the_rows_have_taken_it() -> None:
     robot = mobile_robot(**LOOSE)
     drive = chunk(M.BODY_TWIST, np.tile([1.0, 0.0, 0.0], (10, 1)))

@@ -121,7 +121,8 @@ class Kernel {
   int widest(const Outcome& found, int* coordinates) const noexcept;
   int tests(const Query& q) const noexcept;
   void spend(Query& q, int count, Verdict& out) const noexcept;
-  bool measure(const Inputs& in, const Scene& scene, float reach, Query& q, Verdict& out) noexcept;
+  bool measure(const Inputs& in, const Scene& scene, float reach, int most, Query& q,
+               Verdict& out) noexcept;
   bool loosen(const Inputs& in, Query& query) noexcept;
   bool leads_away(const ChunkView& chunk, const Scene& scene, Query& q, Verdict& out) noexcept;
   void explain(const Outcome& outcome, const Inputs& in, Verdict& out) const noexcept;

@@ -103,6 +103,7 @@ class Lowering {
   void place(const Planar& base) noexcept;
   void span(int from, int to, int row, float rate) noexcept;
   void stops(const ChunkView& c) noexcept;
+  bool mixes() const noexcept;
   void stop(const ChunkView& c, std::size_t row) noexcept;
   void bear_base() noexcept;
   void brake_base() noexcept;
@@ -140,6 +141,7 @@ class Lowering {
   std::array<bool, kMaxCoordinates> owned_{}, rated_{}, torqued_{};
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
   bool moves_ = false, torque_ = false, base_owned_ = false, rewrites_ = false, placed_ = false;
+  bool mixed_ = false;  // stops leave the path anywhere
   double valid_ = 0, speed_ = 1, pace_ = 1;
   Measured start_;
 };
