@@ -15,7 +15,7 @@ constexpr int kCloser = 1200;        // units of work for closer looks at boxes 
 constexpr int kTestUnits = 2;        // AVX2's units for a test in plain arithmetic, of some 70 ns
 constexpr int kPlacing = 1;          // tests that placing an obstacle is worth
 constexpr int kFinishing = 14;       // values of a path that are finished in the time of one
-constexpr int kEasing = 4;           // parts of the work that is left, one for each look of `ease`
+constexpr int kEasing = 8;           // parts of the work that is left, one for each look of `ease`
 constexpr int kGrades = 4;           // speeds between the least and the full one
 constexpr double kLongestRow = 10;   // s that a row may last
 constexpr double kFarthestMap = 10;  // m: a map of elsewhere says nothing about here
@@ -109,7 +109,7 @@ bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, const Scene& arou
 // The closer the motion comes to the world, the slower it may be: at full speed it must keep the
 // slow distance, at the least speed the margin. The path is the same at any pace; the ways to a
 // standstill are not. `out` keeps what it was slowed for, or why even the least speed is too much.
-// Attempts that fail cost most, so each but that last one may use half of what is left only.
+// Attempts that fail cost most, so each but that last one may use a part of what is left only.
 bool Kernel::graded(const ChunkView& chunk, const Inputs& in, const Scene& around, Query& q,
                     Verdict& out) noexcept {
   const Envelope& e = model_->envelope;
@@ -117,7 +117,7 @@ bool Kernel::graded(const ChunkView& chunk, const Inputs& in, const Scene& aroun
   const auto factor = [&](int grade) { return least + (1 - least) * grade / kGrades; };
   const auto passes = [&](int grade, Verdict& found) {
     demand(static_cast<float>((e.slow_distance - e.world_margin) * grade / kGrades));
-    const int work = grade > 0 ? q.budget / 2 : q.budget;
+    const int work = grade > 0 ? q.budget / 8 * 3 : q.budget;
     return attempt(chunk, in, around, factor(grade), work, q, found);
   };
   std::fill(body_->capsule_kept.begin(), body_->capsule_kept.end(), kFar);
