@@ -58,3 +58,11 @@ def test_nobody_there_is_exit_code_one(rig: Rig, command: str) -> None:
     done = run(rig, command, "--timeout", "0.3")
     assert done.returncode == 1
     assert "/openral/" in done.stderr
+
+
+def test_an_empty_domain_is_named(domain: int) -> None:  # noqa: F811
+    done = subprocess.run(
+        [OPENRAL, "status", "--domain", str(domain)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert f"no graph runs in domain {domain}" in done.stderr

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from openral.cli.deploy import app
+from openral.cli.yaml_fields import parse_pairs
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.errors import ConfigError
@@ -107,6 +108,27 @@ def test_parameters_arrive_as_they_were_given(value: object) -> None:
 def test_what_cannot_work_is_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         make_plan(sim(**options))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("/dev/ttyACM0", "/dev/ttyACM0"),
+        ("0.05", 0.05),
+        ("true", True),
+        ("no", "no"),
+        ("{arm: {kind: position}}", {"arm": {"kind": "position"}}),
+        ("[1, two]", [1, "two"]),
+    ],
+)
+def test_options_take_plain_text_numbers_and_mappings(text: str, value: object) -> None:
+    assert parse_pairs("--transport", [f"key={text}"]) == {"key": value}
+
+
+@pytest.mark.parametrize("pair", ["key", "=value", "key={arm: "])
+def test_an_option_that_cannot_be_read_is_refused(pair: str) -> None:
+    with pytest.raises(ConfigError, match="is not"):
+        parse_pairs("--transport", [pair])
 
 
 def test_a_recording_is_never_overwritten(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from openral.errors import ConfigError
 from openral.manifest import RobotDescription, SceneDescription, load_robot
 from openral.manifest.scene import Success, Task, World
 from openral.manifest.skill import Representation
@@ -93,10 +94,10 @@ class KinematicRollout:
         return self.dq.copy()
 
     def image(self, camera: str, size: tuple[int, int] | None = None) -> Image:
-        raise NotImplementedError
+        raise ConfigError(f"no camera '{camera}': this backend has none")
 
     def depth(self, camera: str, size: tuple[int, int] | None = None) -> Depth:
-        raise NotImplementedError
+        raise ConfigError(f"no camera '{camera}': this backend has none")
 
     def mujoco_handles(self) -> None:
         return None

@@ -189,6 +189,7 @@ def test_a_silent_driver_and_a_missing_controller_are_named(vendor: Vendor, doma
 @pytest.mark.parametrize(
     ("controllers", "text"),
     [
+        ("arm_controller", "names with their fields"),
         ({"arm": {"kind": "effort"}}, "controller 'arm': kind is 'effort'"),
         ({"arm": {"joints": ["elbow"]}}, "no joint 'elbow'"),
         ({"arm": {}, "too": {}}, "drive 'shoulder_pan_joint' twice"),

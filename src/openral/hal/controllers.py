@@ -65,7 +65,10 @@ def parse_controllers(
     stated = given or {"joint_trajectory_controller": {}}
     found: dict[str, Controller] = {}
     if not isinstance(stated, Mapping):
-        raise ConfigError(f"controllers of '{robot.id}' are {given!r}, not names with their fields")
+        raise ConfigError(
+            f"controllers of '{robot.id}' are {given!r}; valid: names with their fields, such as "
+            "{arm_controller: {kind: trajectory}}"
+        )
     for name, fields in stated.items():
         try:
             parsed = Controller.model_validate(fields)

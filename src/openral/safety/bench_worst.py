@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from openral.manifest import load_robot
 from openral.manifest.control import ControlMode as M
 from openral.manifest.joint import JointRole
+from openral.manifest.kinematics import Kinematics, matrix
+from openral.manifest.parts import EndEffector
 from openral.manifest.robot import RobotDescription
 from openral.ros.message import Message
 from openral.ros.types import registry
@@ -46,6 +49,15 @@ def _settings() -> Iterator[_Setting]:
 
 def _body(robot: RobotDescription) -> Array:
     return np.array([j.role is JointRole.ARM for j in robot.driven], float)
+
+
+def _at_home(robot: RobotDescription, effector: EndEffector) -> Array:
+    """The tool's place and quaternion in the base's frame."""
+    kinematics = Kinematics(robot)
+    poses = kinematics.poses(robot.home_position)
+    base, link = (poses[kinematics.links.index(n)] for n in (robot.base_frame, effector.link))
+    tool = np.linalg.inv(base) @ link @ matrix(effector.tcp.xyz, effector.tcp.rpy)
+    return np.hstack([tool[:3, 3], Rotation.from_matrix(tool[:3, :3]).as_quat()])
 
 
 def _around(robot: RobotDescription, gap: float, rng: np.random.Generator) -> list[Obstacle]:
@@ -94,26 +106,36 @@ def _chunks(robot: RobotDescription, size: float) -> Iterator[tuple[str, Message
     way = wave * top * size * 0.3
     pose = np.zeros((_ROWS, 6))
     pose[:, :3] = np.cos(np.linspace(0, 8 * np.pi, _ROWS))[:, None] * size * 0.3
-    end = robot.end_effectors[0].name
+    effector = robot.end_effectors[0]
+    end, joints = effector.name, np.flatnonzero(_body(robot))
+    near = np.tile(_at_home(robot, effector), (_ROWS, 1))
+    near[:, :3] += wave * size * 0.03
     made = {
         M.JOINT_POSITION: way + np.array(robot.home_position),
         M.JOINT_TRAJECTORY: way + np.array(robot.home_position),
         M.JOINT_VELOCITY: wave * top * size,
         M.JOINT_TORQUE: wave * effort * size,
+        M.CARTESIAN_POSE: near,
         M.CARTESIAN_DELTA: pose * 0.05,
         M.CARTESIAN_TWIST: pose,
         M.BODY_TWIST: np.tile([0.5 * size, 0.5 * size, size], (_ROWS, 1)) * wave,
     }
     for mode, rows in made.items():
         if mode in robot.control_modes:
-            cartesian = mode in (M.CARTESIAN_DELTA, M.CARTESIAN_TWIST)
-            yield mode.value, chunk(mode, rows, name=end if cartesian else "")
+            yield mode.value, chunk(mode, rows, name=end if mode.is_cartesian else "")
+    # Joints that are told places stop otherwise than those that are told velocities.
+    halves = zip(np.array_split(joints, 2), (M.JOINT_POSITION, M.JOINT_VELOCITY), strict=True)
+    parts = [
+        chunk(mode, made[mode][:, part], joint_names=[robot.joint_names[j] for j in part])
+        for part, mode in halves
+    ]
+    yield f"{M.COMPOSITE_MODE.value} of joints", composite(parts)
     if M.CARTESIAN_DELTA in robot.control_modes and M.BODY_TWIST in robot.control_modes:
         both = [
             chunk(M.CARTESIAN_DELTA, made[M.CARTESIAN_DELTA], name=end),
             chunk(M.BODY_TWIST, made[M.BODY_TWIST]),
         ]
-        yield M.COMPOSITE_MODE.value, composite(both)
+        yield f"{M.COMPOSITE_MODE.value} with a base", composite(both)
 
 
 def _timed(kernel: Kernel, data: bytes, recovering: bool) -> tuple[float, float, str]:
