@@ -111,7 +111,7 @@ def test_a_fault_ends_the_run_with_its_reason(start: Start, fault: str, reason: 
     summary = graph.end()
     assert summary["returncode"] == 1
     assert summary["exit_reason"].startswith(reason)
-    assert any("stopping the robot" in line for line in graph.lines)
+    assert any("was told to stop" in line for line in graph.lines)
 
 
 @pytest.mark.parametrize("fault", ["die?", "hang?"])

@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 
 from openral.deploy.log_stream import LogStream
 from openral.deploy.plan import NodeSpec
+from openral.ros.priority import urgent
 from openral.safety.run_key import RunKey
 
 
@@ -53,7 +54,8 @@ class Child:
         self.ended = threading.Event()
         self.stopped = False
         self._on_change = on_change
-        threading.Thread(target=self._wait, name=f"wait-{spec.name}", daemon=True).start()
+        with urgent():
+            threading.Thread(target=self._wait, name=f"wait-{spec.name}", daemon=True).start()
 
     @property
     def pid(self) -> int:

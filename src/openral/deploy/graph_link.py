@@ -120,14 +120,20 @@ class GraphLink:
         finally:
             self.node.destroy_client(client)
 
-    def stop_robot(self, reason: str) -> None:
-        """Tells everybody to stop, and waits a moment for the kernel and the HAL to say so."""
+    def tell_stop(self, reason: str) -> None:
+        """Tells everybody to stop; from any thread."""
         header = types.new("std_msgs/msg/Header", stamp=time_message(self.node.now()))
         self._stops.publish(
             types.new(
                 "openral_msgs/msg/EStopEvent", header=header, source="supervisor", reason=reason
             )
         )
+
+    def stop_robot(self, reason: str) -> None:
+        """Tells everybody to stop until kernel and HAL say so, or for a moment: one message may
+        be lost, and the transport's own second try would come late."""
         give_up = time.monotonic() + _GRACE_S
+        self.tell_stop(reason)
         while time.monotonic() < give_up and not self.monitor.is_stopped:
             time.sleep(_STEP_S)
+            self.tell_stop(reason)

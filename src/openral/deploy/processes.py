@@ -17,10 +17,13 @@ from openral.safety.run_key import RunKey
 class Processes:
     """Make it on the main thread, before any other thread: children die with their maker."""
 
-    def __init__(self, plan: Plan, logs: LogStream, network: Network, wake: Callable[[], None]):
+    def __init__(
+        self, plan: Plan, logs: LogStream, network: Network, on_change: Callable[[Child], None]
+    ) -> None:
+        """`on_change`, on a thread of its own: a child ended or was stopped."""
         key = RunKey.create()
         self._changed: list[Child] = []
-        self._wake = wake
+        self._tell = on_change
         # A real HAL lets its motors go in order, also when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL
         self.children: list[Child] = []
@@ -32,7 +35,7 @@ class Processes:
 
     def _on_change(self, child: Child) -> None:
         self._changed.append(child)
-        self._wake()
+        self._tell(child)
 
     def take_changed(self) -> list[Child]:
         """Those that ended or were stopped since the last look."""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from openral.deploy.child import Child
 from openral.deploy.display import Display
 from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
@@ -23,6 +24,7 @@ from openral.errors import OpenralError
 from openral.ros.clock import NS
 from openral.ros.dds_config import Network
 from openral.ros.parameters import Parameter
+from openral.ros.priority import urgent
 from openral.ros.recording.reader import Recording
 from openral.safety import topics
 
@@ -47,6 +49,7 @@ class Supervisor:
         self._interrupted = ""
         self._fault = "it broke"  # unless it is known better
         self._wake = threading.Event()
+        self._ending = False
         self._processes: Processes | None = None
         self._link: GraphLink | None = None
         self._goals: Goals | None = None
@@ -61,7 +64,7 @@ class Supervisor:
         previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         self._logs = LogStream(self._display.log)
         try:
-            self._processes = Processes(self.plan, self._logs, self._network, self._wake.set)
+            self._processes = Processes(self.plan, self._logs, self._network, self._on_change)
             self._live()
         except Ended as ended:
             self._fault = ended.reason if ended.is_fault else ""
@@ -81,6 +84,12 @@ class Supervisor:
                     child.kill()
             os._exit(128 + number)
         self._interrupted = signal.Signals(number).name
+        self._wake.set()
+
+    def _on_change(self, child: Child) -> None:
+        """On the child's own thread: a robot must not move on until this loop comes to look."""
+        if child.spec.critical and self._link is not None and not self._ending:
+            self._link.tell_stop(f"{child.spec.name} is gone")
         self._wake.set()
 
     def _look(self) -> None:
@@ -110,7 +119,9 @@ class Supervisor:
     # The run
 
     def _live(self) -> None:
-        self._link = link = GraphLink(self._network, streams_of(self._options.robot), self._look)
+        with urgent():
+            link = GraphLink(self._network, streams_of(self._options.robot), self._look)
+        self._link = link
         for spec in self.plan.nodes:
             self._bring_up(spec)
         if self.plan.node("safety_kernel") is not None:
@@ -213,16 +224,17 @@ class Supervisor:
         link, summary = self._link, self.summary
         began = self._goals is not None or summary.ready_after is not None
         if link is not None:
+            if self._fault:
+                link.stop_robot(self._fault)
+                self._say(f"{self._fault}: the robot was told to stop")
             if began:
                 summary.take(link.monitor, self._command_at)
-            if self._fault:
-                self._say(f"{self._fault}: stopping the robot")
-                link.stop_robot(self._fault)
-            elif self._goals is not None:
+            if not self._fault and self._goals is not None:
                 self._goals.cancel(0.3)
         if self._goals is not None:
             episodes = [result.as_dict() for result in self._goals.results]
             summary.skill = {"name": self._options.skill, "episodes": episodes}
+        self._ending = True
         if self._processes is not None:
             killed = self._processes.end()
             if killed:

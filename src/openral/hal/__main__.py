@@ -19,7 +19,7 @@ from openral.safety.run_key import RunKey
 def make(given: dict[str, Value]) -> ManifestHALLifecycleNode:
     """The node; its threads go first, a simulation's own does not."""
     before = raise_priority()
-    node = ManifestHALLifecycleNode(RunKey.inherited(), parameters=given)
+    node = ManifestHALLifecycleNode(RunKey.inherited(), urgent=True, parameters=given)
     if node.settings.hal_mode == "sim":  # which would take all the time that it can get
         settle_priority(before)
     return node

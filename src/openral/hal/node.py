@@ -19,6 +19,7 @@ from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.node import USE_SIM_TIME
 from openral.ros.parameters import Descriptor, Parameter
+from openral.ros.priority import Policy, raise_priority, restore_priority
 from openral.safety.run_key import RunKey
 
 _CHECK_S = 0.05
@@ -31,7 +32,10 @@ class ManifestHALLifecycleNode(LifecycleNode):
     then. While active it publishes what the robot measures and executes what the kernel has sealed.
     """
 
-    def __init__(self, key: RunKey, **options: Any) -> None:
+    def __init__(self, key: RunKey, urgent: bool = False, **options: Any) -> None:
+        """`urgent`: while active, the thread that hears of stops goes before all ordinary ones."""
+        self._urgent = urgent
+        self._calm: Policy | None = None
         self._run: HalRun | None = None
         self._live: LiveHAL | None = None
         super().__init__("hal", **options)
@@ -81,12 +85,15 @@ class ManifestHALLifecycleNode(LifecycleNode):
 
     def on_activate(self, previous: State) -> Outcome:
         """Begins to listen to the kernel, and to publish."""
+        if self._urgent:
+            self._calm = raise_priority()
         self.live.activate()
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
         """Holds; time goes on."""
         self.live.deactivate()
+        self._calm_down()
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
@@ -107,6 +114,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
     def _release(self) -> None:
         run, self._run = self._run, None
         live, self._live = self._live, None
+        self._calm_down()
         if live is not None:
             self._until_ns = live.time.now() if live.time.simulated else self._until_ns
         try:
@@ -120,6 +128,11 @@ class ManifestHALLifecycleNode(LifecycleNode):
             if self.has_parameter("clock"):
                 self.tell_parameter("clock", "")
                 self.tell_parameter("control_modes", [])
+
+    def _calm_down(self) -> None:
+        calm, self._calm = self._calm, None
+        if calm is not None:
+            restore_priority(calm)
 
     # What others may ask for
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NICE = -10
@@ -37,6 +38,22 @@ def settle_priority(before: Policy) -> None:
     Called once the transport's own threads are there: they alone must never be late, so that a
     busy process is not deaf.
     """
+    restore_priority(before)
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+
+
+@contextlib.contextmanager
+def urgent() -> Iterator[None]:
+    """Threads that start within run before everything ordinary; this one only meanwhile."""
+    before = raise_priority()
+    try:
+        yield
+    finally:
+        restore_priority(before)
+
+
+def restore_priority(before: Policy) -> None:
+    """Takes `raise_priority` back."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, before.kind, os.sched_param(before.priority))
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
