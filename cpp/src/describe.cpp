@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "openral/chunk.hpp"
+
 namespace openral {
 namespace {
 
@@ -127,7 +129,8 @@ std::string finding(const Verdict& v, const RobotModel& m) {
     case Status::kMalformed:
       return "the chunk is not well formed";
     case Status::kChunkOverflow:
-      return "the chunk has more rows, slots or columns than fit";
+      return "the chunk has more rows, slots or columns than fit (" + std::to_string(kMaxRows) +
+             ", " + std::to_string(kMaxSlots) + ", " + std::to_string(kMaxWidth) + ")";
     case Status::kUnknownMode:
       return "control mode " + number(v.value, "") + " is none that exists";
     case Status::kUnsupportedMode:

@@ -218,6 +218,26 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
     assert told["status"] == "world_collision"
 
 
+def test_a_motion_whose_proof_cannot_be_renewed_is_held_or_else_stopped(
+    rig: Rig, tmp_path: Path
+) -> None:
+    data = yaml.safe_load(robot_path("franka_panda").read_text())
+    data.setdefault("safety", {})["recheck_s"] = 1.0
+    path = tmp_path / "panda.yaml"
+    path.write_text(yaml.safe_dump(data))
+    rig.start_armed(robot=path)
+    limp = [0.0] * len(ROBOT.driven)
+    assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
+    wait_until(lambda: rig.safe)
+    rig.speaking = False
+    wait_until(lambda: len(rig.safe) > 1)
+    told = [rig.gatekeeper.check(payload) for payload in rig.safe][-1]
+    assert told is not None and told.chunk.rows == 0
+    # No HAL says that it holds: the motion must not outlast its proof.
+    wait_until(lambda: rig.state.state == ESTOPPED)
+    assert rig.state.reason == "recheck_late"
+
+
 def test_a_cartesian_candidate_is_sealed_as_the_joint_rows_that_were_proven(rig: Rig) -> None:
     rig.start_armed()
     asked = rig.moved(ControlMode.CARTESIAN_TWIST, [0.0, 0.02, 0.0, 0.0, 0.0, 0.0], 100, 0.05)

@@ -74,6 +74,7 @@ class LiveHAL:
         self.ports = Ports(node)
         self.failures = FailureReports(self.ports, time.now)
         self._pacer = Pacer(settings.joint_state_hz)
+        self._status = HalStatus.HOLDING
         self._clock = ClockBridge(self.ports) if time.simulated else None
         gatekeeper = Gatekeeper(key, time.now)
         self.record = GateRecord(gatekeeper.refused)
@@ -168,8 +169,11 @@ class LiveHAL:
             return
         if begins:  # at once: how late an action takes effect is what others wait to learn
             self._applied.publish(snapshot)
+        before, self._status = self._status, snapshot.motion.status
         if due:
             self._leave(snapshot)
+        elif self._status is not before:  # the kernel may wait to hear that a motion has ended
+            self._state.publish(snapshot)
         if look:
             self._sensors.tick(snapshot.stamp_ns)
         if self._viewer is not None:

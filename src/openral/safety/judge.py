@@ -31,6 +31,8 @@ _BURST = 20
 _AHEAD_NS = 50_000_000
 """A proposer's clock may be this much ahead of ours."""
 _CHECKS_PER_PROOF = 3
+_EXECUTING = 1
+"""As HalState says it."""
 
 
 class Judge:
@@ -44,6 +46,8 @@ class Judge:
         self._limit = FairLimit(self._settings.max_candidates_hz, _BURST)
         self._running: RunningChunk | None = None
         self._running_head = NO_HEAD
+        self._held_ns: int | None = None
+        """When the HAL was told to end the running chunk."""
         period = self._kernel.robot.safety.recheck_s / _CHECKS_PER_PROOF
         self._timer = node.create_timer(period, self._recheck)
         self._timer.cancel()
@@ -59,13 +63,19 @@ class Judge:
 
     def forget(self) -> None:
         """Follows no motion any more."""
-        self._running = None
+        self._running = self._held_ns = None
         self._timer.cancel()
 
     def heard(self, hal: Any) -> None:
         """Takes a HalState."""
-        if self._running is not None and hal.epoch == self._node.seal.epoch:
-            self._running.heard(hal)
+        running, stamp = self._running, hal.header.stamp
+        if running is None:
+            return
+        at = stamp.sec * NS + stamp.nanosec
+        if self._held_ns is not None and at > self._held_ns and hal.state != _EXECUTING:
+            self.forget()
+        elif hal.epoch == self._node.seal.epoch:
+            running.heard(hal)
 
     def clock_fault(self) -> str:
         """Why the graph's time cannot be relied on; empty: it can."""
@@ -128,8 +138,7 @@ class Judge:
             except (CorruptMessage, ValueError) as error:
                 self._kernel.estop("malformed")
                 return Decision(REJECTED, "malformed", str(error), verdict, spent)
-        expires = now + round(self._settings.start_within_s * NS)
-        sealed = self._node.seal.seal(action, now, expires, verdict.speed_factor)
+        sealed = self._node.seal.seal(action, now, self._expires(now), verdict.speed_factor)
         self._safe.publish_bytes(sealed)
         self._follow(running, head)
         if verdict.status != "accepted":  # only warned of
@@ -137,6 +146,9 @@ class Judge:
         if verdict.speed_factor < 1.0:
             return Decision(SLOWED, "slowed", str(verdict), verdict, spent)
         return Decision(ACCEPTED, "clear", "", verdict, spent)
+
+    def _expires(self, now: int) -> int:
+        return now + round(self._settings.start_within_s * NS)
 
     def _follow(self, running: RunningChunk | None, head: CandidateHead) -> None:
         self.forget()
@@ -178,11 +190,21 @@ class Judge:
             self.forget()
         else:
             verdict = self._kernel.validate(left, now)
-            if verdict.accepted:
-                running.renew(now, verdict.valid_ns)
-            else:
-                detail = f"while the motion was under way: {verdict}"
+            detail = f"while the motion was under way: {verdict}"
+            if not verdict.accepted and verdict.latched:
                 self._end(verdict.status, detail, types.encode(left), now)
+            elif not verdict.accepted or self._held_ns is not None:
+                self._hold(verdict.status, detail, now)
+            else:
+                running.renew(now, verdict.valid_ns)
+
+    def _hold(self, reason: str, detail: str, now: int) -> None:
+        """Has the motion ended while its proof lasts; a HAL that does not say so is stopped."""
+        head = self._running_head
+        self._safe.publish_bytes(self._node.seal.seal_hold(now, self._expires(now), head.trace_id))
+        if self._held_ns is None:
+            self._held_ns = now
+            self._node.report_drop(reason, detail, head.trace_id)
 
     def _end(self, reason: str, detail: str, payload: bytes, now: int) -> None:
         trace_id = self._running_head.trace_id

@@ -16,6 +16,7 @@ from openral.errors import ConfigError, CorruptMessage
 from openral.ros import types
 from openral.ros.clock import NS
 from openral.ros.encoder import ENCAPSULATION
+from openral.ros.node import time_message
 from openral.safety.run_key import RunKey
 
 SAFE_ACTION = "openral_msgs/msg/SafeAction"
@@ -55,6 +56,12 @@ class Seal:
         padding = bytes(-len(chunk) & 3)  # the wire would add it, and it must be signed too
         signed = b"".join((prefix, chunk[len(ENCAPSULATION) :], padding))
         return b"".join((ENCAPSULATION, hmac.digest(self._key, signed, "sha256"), signed))
+
+    def seal_hold(self, now_ns: int, expires_ns: int, trace_id: bytes) -> bytes:
+        """A SafeAction without rows: the HAL ends what it executes, and holds."""
+        header = types.new("std_msgs/msg/Header", stamp=time_message(now_ns))
+        chunk = types.new("openral_msgs/msg/ActionChunk", header=header, trace_id=trace_id)
+        return self.seal(types.encode(chunk), now_ns, expires_ns)
 
 
 @dataclass

@@ -32,7 +32,7 @@ class GateRecord:
 
 
 class HalStateBridge:
-    """Publishes at the joint states' rate, and at once when a stop was applied."""
+    """Publishes at the joint states' rate, and at once when a motion begins or ends."""
 
     def __init__(self, ports: Ports, hal: HAL, time: GraphTime, record: GateRecord) -> None:
         self._hal, self._time, self._record = hal, time, record

@@ -48,6 +48,9 @@ class SafeActionGate:
             self._report(cause, "an action without the kernel's valid seal was refused", bytes(16))
             return
         trace_id = bytes(bytearray(action.chunk.trace_id))
+        if action.chunk.rows == 0:
+            self._hal.hold("kernel")
+            return
         if not self._may_move():
             self._record.held_back += 1
             self._report("not_armed", "the kernel is not known to be armed", trace_id)
