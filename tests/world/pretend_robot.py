@@ -37,6 +37,13 @@ def kitchen_depth() -> Any:
         rollout.close()
 
 
+def _stirred(depth: Any) -> Any:
+    """Another picture of the same: no real camera measures the very same twice."""
+    out = depth.copy()
+    out[0, 0] = np.nextafter(out[0, 0], np.float32(9.0))
+    return out
+
+
 class PretendRobot:
     """Publishes joints, odometry, transforms and depth; `fault` changes what the camera says."""
 
@@ -90,7 +97,11 @@ class PretendRobot:
         now = self.node.now()
         if self.fault == "delayed by 2 s":
             now -= 2 * NS
+        if self.fault == "stamped ahead":
+            now += 3 * NS
         header = msg.Header(stamp=time_message(now), frame_id=CAMERA.frame_id)
+        if self.fault != "the same content":
+            self.depth = _stirred(self.depth)
         depth, size = self.depth, CAMERA.resolution
         if self.fault == "black":
             depth = np.zeros_like(depth)
@@ -116,7 +127,9 @@ class PretendRobot:
 FAULTS = [
     "killed",
     "frozen",
+    "the same content",
     "delayed by 2 s",
+    "stamped ahead",
     "black",
     "all NaN",
     "no return",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from openral.ros.clock import NS
 
 _SPAN_NS = 3 * NS
+_SET_BACK_NS = NS
 
 
 class JointHistory:
@@ -20,7 +21,10 @@ class JointHistory:
         self._q: list[NDArray[np.float64]] = []
 
     def add(self, stamp_ns: int, q: NDArray[np.float64]) -> None:
-        """Adds a measurement; one that is not newer than the last is ignored."""
+        """Adds a measurement; one that is not newer than the last is ignored, one that is older by
+        more than a second begins anew: time was set back."""
+        if self._stamps and stamp_ns < self._stamps[-1] - _SET_BACK_NS:
+            self.forget()
         if self._stamps and stamp_ns <= self._stamps[-1]:
             return
         self._stamps.append(stamp_ns)
@@ -28,11 +32,6 @@ class JointHistory:
         if self._stamps[0] < stamp_ns - 2 * _SPAN_NS:
             old = bisect_left(self._stamps, stamp_ns - _SPAN_NS)
             del self._stamps[:old], self._q[:old]
-
-    @property
-    def newest_ns(self) -> int:
-        """The last stamp; 0: there is none."""
-        return self._stamps[-1] if self._stamps else 0
 
     def at(self, stamp_ns: int) -> NDArray[np.float64] | None:
         """Positions at a time, interpolated; None where nothing was measured around it."""

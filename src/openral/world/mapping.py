@@ -47,7 +47,7 @@ class Mapping:
         limit = robot.safety.voxels_max_age_s
         self._limit_ns = round(limit * NS)
         self.queues = [
-            ViewQueue(sensor, SensorWatch(sensor.name, limit), settings.least_seen)
+            ViewQueue(sensor, SensorWatch(sensor.name, limit), settings, node.now)
             for sensor in settings.depth_sensors(robot)
         ]
         self._begun = False
@@ -66,7 +66,6 @@ class Mapping:
             service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR, self._on_clear)
         timer = node.create_timer(1 / self._settings.health_hz, self.tell_health)
         return [
-            node.clock.on_jump(lambda jump: self.forget()),
             partial(node.destroy_timer, timer),
             partial(node.destroy_service, service),
             *(partial(node.destroy_subscription, one) for one in made),
@@ -138,9 +137,8 @@ class Mapping:
         except TransformError as error:
             queue.watch.failed(Health.MISCONFIGURED, str(error))
             return True
-        if queue.frozen(view, camera):
-            text = "the same content again and again, although the camera moves"
-            queue.watch.failed(Health.STALE, text)
+        if reason := queue.frozen(view, camera):
+            queue.watch.failed(Health.STALE, reason)
             return True
         self._insert(queue, view, camera, base, self.body.shapes(q, base))
         queue.watch.used(view.stamp_ns)

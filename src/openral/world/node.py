@@ -8,6 +8,7 @@ from typing import Any
 
 from openral.manifest.library import load_robot
 from openral.ros import msg
+from openral.ros.clock import NS, Jump
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.tf import TransformListener
@@ -15,6 +16,7 @@ from openral.safety.joint_readings import JointReadings
 from openral.safety.topics import JOINT_STATES, SENSOR
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
+from openral.world.sensor_watch import AHEAD_NS
 from openral.world.world_parameters import WorldParameters
 from openral.world.world_state import WorldStateTeller
 
@@ -49,7 +51,7 @@ class WorldNode(LifecycleNode):
         """Begins to listen and to tell."""
         joints = self.create_subscription(msg.JointState, JOINT_STATES, self._on_joints, SENSOR)
         self._undo.append(partial(self.destroy_subscription, joints))
-        self._undo.append(self.clock.on_jump(lambda jump: self._history.forget()))
+        self._undo.append(self.clock.on_jump(self._on_jump))
         if self.mapping is not None:
             self._undo += self.mapping.open()
         self._undo += self.state_teller.open(self.settings.state_hz)
@@ -78,9 +80,29 @@ class WorldNode(LifecycleNode):
     def _health(self) -> list[Any]:
         return self.mapping.health() if self.mapping is not None else []
 
+    def _on_jump(self, jump: Jump) -> None:
+        """Called on the clock's own thread, while the executor may be at work on the map."""
+        self.in_executor(self._forget_twice)
+
+    def _forget_twice(self) -> None:
+        self._forget()
+        # By then all that waited when time went back has been heard; it belongs to the old time.
+        self.in_executor(self._forget)
+
+    def _forget(self) -> None:
+        self._history.forget()
+        self._listener.buffer.clear()
+        if self.mapping is not None:
+            self.mapping.forget()
+
     def _on_joints(self, message: Any) -> None:
         self._readings.take(message)
-        if self._readings.complete:
-            self._history.add(self._readings.stamp_ns, self._readings.q)
+        stamp = self._readings.stamp_ns
+        ahead = stamp - self.now()
+        if ahead > AHEAD_NS:  # remembered, it would hide all that come in time
+            text = "joint states are stamped ahead of the clock"
+            self.log.error(text, by_s=round(ahead / NS, 2), once="ahead")
+        elif self._readings.complete:
+            self._history.add(stamp, self._readings.q)
         if self.mapping is not None:
             self.mapping.work()

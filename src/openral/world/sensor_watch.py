@@ -10,6 +10,8 @@ from openral.ros.clock import NS
 from openral.ros.node import time_message
 
 _SKEW_NS = 10_000_000
+AHEAD_NS = 50_000_000
+"""A stamp further ahead of the clock than this is no time of a measurement."""
 
 
 class Health(IntEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 
 from openral.errors import ConfigError, choices
 from openral.manifest.sensor import DepthCamera
+from openral.ros.clock import NS
 from openral.safety.surroundings import stamp_ns
 from openral.world.depth_reading import depth_of, lens_of, points_of
-from openral.world.sensor_watch import Health, SensorWatch
+from openral.world.sensor_watch import AHEAD_NS, Health, SensorWatch
 from openral.world.voxel_map import Lens
+from openral.world.world_parameters import WorldParameters
 
 Matrix = NDArray[np.float64]
 _MOVED_M, _MOVED = 0.02, 0.01
@@ -36,12 +39,20 @@ class View:
 class ViewQueue:
     """Takes a camera's messages, refuses what is no measurement, and keeps the newest few."""
 
-    def __init__(self, sensor: DepthCamera, watch: SensorWatch, least_seen: float) -> None:
+    def __init__(
+        self,
+        sensor: DepthCamera,
+        watch: SensorWatch,
+        settings: WorldParameters,
+        now: Callable[[], int],
+    ) -> None:
         self.sensor, self.watch = sensor, watch
         self.waiting: deque[View] = deque(maxlen=4)
-        self._least = least_seen
+        self._least, self._same_s = settings.least_seen, settings.same_picture_s
+        self._now = now
         self._info: Any = None
-        self._last: tuple[int, Matrix] | None = None
+        self._first: tuple[View, Matrix] | None = None
+        """When and from where the present content came first."""
         self._newest = 0
 
     def take_info(self, info: Any) -> None:
@@ -68,7 +79,13 @@ class ViewQueue:
         except ConfigError as error:
             self.watch.failed(Health.MISCONFIGURED, str(error))
             return
-        stamp = stamp_ns(message)
+        stamp, now = stamp_ns(message), self._now()
+        if stamp > now + AHEAD_NS:  # remembered, it would hide all that come in time
+            text = f"stamped {(stamp - now) / NS:.2f} s ahead of the clock (at most 0.05 s)"
+            self.watch.failed(Health.MISCONFIGURED, text)
+            return
+        if self._newest > now + AHEAD_NS:  # the clock was set back
+            self.forget()
         if stamp <= self._newest:  # sent again, or late
             return
         self._newest = stamp
@@ -82,18 +99,23 @@ class ViewQueue:
             return
         self.waiting.append(View(stamp, values, lens, zlib.crc32(values.tobytes())))
 
-    def frozen(self, view: View, camera: Matrix) -> bool:
-        """Whether the very same content came from a camera that has moved in between."""
-        if self._last is None or self._last[0] != view.print:
-            self._last = view.print, camera
-            return False
-        first = self._last[1]  # where the camera was when this content came first
-        moved = float(np.linalg.norm(camera[:3, 3] - first[:3, 3])) > _MOVED_M
-        turned = float(np.abs(camera[:3, :3] - first[:3, :3]).max()) > _MOVED
-        return moved or turned
+    def frozen(self, view: View, camera: Matrix) -> str:
+        """Why the very same content cannot be a new measurement; empty: it can."""
+        if self._first is None or self._first[0].print != view.print:
+            self._first = view, camera
+            return ""
+        first, then = self._first
+        moved = float(np.linalg.norm(camera[:3, 3] - then[:3, 3])) > _MOVED_M
+        turned = float(np.abs(camera[:3, :3] - then[:3, :3]).max()) > _MOVED
+        if moved or turned:
+            return "the same content again and again, although the camera moves"
+        same_s = (view.stamp_ns - first.stamp_ns) / NS
+        if 0 < self._same_s < same_s:
+            return f"the same content for {same_s:.2f} s (at most {self._same_s:g} s)"
+        return ""
 
     def forget(self) -> None:
         """Time was set back."""
         self.waiting.clear()
-        self._last, self._newest = None, 0
+        self._first, self._newest = None, 0
         self.watch.forget()

@@ -27,6 +27,7 @@ class WorldParameters(NodeSettings):
         "padding_m": (0.0, 0.5),
         "decay_s": (0.0, 3600.0),
         "least_seen": (0.0, 1.0),
+        "same_picture_s": (0.0, 60.0),
         "state_hz": (1.0, 200.0),
         "health_hz": (0.5, 50.0),
     }
@@ -57,6 +58,9 @@ class WorldParameters(NodeSettings):
     """Every so often all evidence fades by one step; 0: never."""
     least_seen: float = 0.02
     """A picture with a smaller share of measured pixels is blind."""
+    same_picture_s: float = 0.0
+    """The very same content for longer than this is no measurement, and stale; 0: only if the
+    camera moves, for simulations without noise."""
     state_hz: float = 30.0
     """How often the world state is told."""
     health_hz: float = 5.0
