@@ -74,38 +74,46 @@ void bind_mapper(nb::module_& module) {
       .def(
           "insert_depth",
           [](Mapper& m, const Image& depth, const std::array<double, 4>& lens, const Matrix& camera,
-             double nearest, double farthest, const Rows& body) {
-            const auto capsules = to_capsules(body);
+             double nearest, double farthest, const Rows& body, const Rows& held) {
+            const auto own = to_capsules(body), others = to_capsules(held);
             const nb::gil_scoped_release release;
-            return m.insert_depth(
-                depth.data(), static_cast<int>(depth.shape(1)), static_cast<int>(depth.shape(0)),
-                {lens[0], lens[1], lens[2], lens[3]}, to_pose(camera), nearest, farthest, capsules);
+            return m.insert_depth(depth.data(), static_cast<int>(depth.shape(1)),
+                                  static_cast<int>(depth.shape(0)),
+                                  {lens[0], lens[1], lens[2], lens[3]}, to_pose(camera), nearest,
+                                  farthest, own, others);
           },
           "depth"_a.noconvert(), "lens"_a, "camera"_a, "nearest"_a, "farthest"_a,
-          "body"_a.noconvert())
+          "body"_a.noconvert(), "held"_a.noconvert())
       .def(
           "insert_points",
           [](Mapper& m, const Points& points, const Matrix& sensor, double nearest, double farthest,
-             const Rows& body) {
-            const auto capsules = to_capsules(body);
+             const Rows& body, const Rows& held) {
+            const auto own = to_capsules(body), others = to_capsules(held);
             const nb::gil_scoped_release release;
             return m.insert_points(points.data(), points.shape(0), to_pose(sensor), nearest,
-                                   farthest, capsules);
+                                   farthest, own, others);
           },
-          "points"_a.noconvert(), "sensor"_a, "nearest"_a, "farthest"_a, "body"_a.noconvert())
+          "points"_a.noconvert(), "sensor"_a, "nearest"_a, "farthest"_a, "body"_a.noconvert(),
+          "held"_a.noconvert())
       .def(
-          "clear",
+          "hide",
           [](Mapper& m, const Rows& shapes, double padding) {
-            m.clear(to_capsules(shapes), padding);
+            m.hide(to_capsules(shapes), padding);
           },
           "shapes"_a.noconvert(), "padding"_a)
+      .def("show", &Mapper::show)
       .def(
           "assume_free",
           [](Mapper& m, const Rows& shapes, double padding) {
             m.assume_free(to_capsules(shapes), padding);
           },
           "shapes"_a.noconvert(), "padding"_a)
-      .def("decay", &Mapper::decay)
+      .def(
+          "decay",
+          [](Mapper& m, const Rows& shapes, double padding) {
+            m.decay(to_capsules(shapes), padding);
+          },
+          "shapes"_a.noconvert(), "padding"_a)
       .def("occupied",
            [](const Mapper& m) {
              return packed(m, [&m](std::uint8_t* bits) { m.pack_occupied(bits); });

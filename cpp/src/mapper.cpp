@@ -12,7 +12,7 @@
 namespace openral {
 namespace {
 
-double squared_distance(const Capsule& c, const Vec3& p) {
+[[gnu::always_inline]] inline double squared_distance(const Capsule& c, const Vec3& p) {
   double along = 0, length = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     along += (p[i] - c.p0[i]) * (c.p1[i] - c.p0[i]);
@@ -73,10 +73,14 @@ Vec3 Mapper::origin() const {
 
 std::size_t Mapper::memory() const {
   return value_.capacity() + count_.capacity() + touched_.capacity() * sizeof(std::uint32_t) +
-         columns_.capacity() * sizeof(float) + pyramid_.memory();
+         columns_.capacity() * sizeof(float) + hidden_.capacity() * sizeof(hidden_[0]) +
+         pyramid_.memory();
 }
 
-void Mapper::reset() { std::fill(value_.begin(), value_.end(), std::int8_t{0}); }
+void Mapper::reset() {
+  std::fill(value_.begin(), value_.end(), std::int8_t{0});
+  show();
+}
 
 void Mapper::recentre(const Vec3& centre) {
   std::array<std::int64_t, 3> shift{};
@@ -137,23 +141,57 @@ void Mapper::within(const Capsule& shape, double padding, Visit&& visit) {
       }
 }
 
-void Mapper::mark_own(std::span<const Capsule> body, ViewReport& report) {
+// Whether it was not marked before.
+bool Mapper::mark(std::size_t cell) {
+  if (count_[cell] == kOwn) return false;
+  count_[cell] = kOwn;
+  touched_.push_back(static_cast<std::uint32_t>(cell));
+  return true;
+}
+
+void Mapper::mark_own(std::span<const Capsule> body, std::span<const Capsule> held,
+                      ViewReport& report) {
   for (const Capsule& shape : body)
     within(shape, options_.padding, [&](std::size_t cell, bool inside) {
-      if (count_[cell] != kOwn) {
-        count_[cell] = kOwn;
-        touched_.push_back(static_cast<std::uint32_t>(cell));
-        ++report.own;
-      }
+      report.own += mark(cell) ? 1 : 0;
       // Only the body itself frees cells: the padding must never eat into an obstacle.
       if (inside && value_[cell] >= 0) value_[cell] = -1;
     });
+  // A capsule around something held is larger than it, and may reach into what it was taken from.
+  for (const Capsule& shape : held)
+    within(shape, options_.padding,
+           [&](std::size_t cell, bool) { report.own += mark(cell) ? 1 : 0; });
 }
 
-void Mapper::clear(std::span<const Capsule> shapes, double padding) {
+void Mapper::hide(std::span<const Capsule> shapes, double padding) {
+  const auto nx = static_cast<std::size_t>(options_.dims[0]);
+  const auto ny = static_cast<std::size_t>(options_.dims[1]);
   for (const Capsule& shape : shapes)
-    within(shape, padding,
-           [&](std::size_t cell, bool) { value_[cell] = std::min(value_[cell], std::int8_t{-1}); });
+    within(shape, padding, [&](std::size_t cell, bool) {
+      if (value_[cell] <= 0) return;
+      hidden_.push_back({first_[0] + static_cast<std::int64_t>(cell % nx),
+                         first_[1] + static_cast<std::int64_t>(cell / nx % ny),
+                         first_[2] + static_cast<std::int64_t>(cell / nx / ny)});
+    });
+}
+
+// The cell at a place of the lattice; cells() if it is outside.
+std::size_t Mapper::in_window(const std::array<std::int64_t, 3>& place) const {
+  int at[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t along = place[i] - first_[i];
+    if (along < 0 || along >= options_.dims[i]) return cells();
+    at[i] = static_cast<int>(along);
+  }
+  return index(at[0], at[1], at[2]);
+}
+
+// What this view hit is there, whatever was taken away.
+void Mapper::show_hits() {
+  std::erase_if(hidden_, [this](const auto& place) {
+    const std::size_t cell = in_window(place);
+    return cell == cells() || count_[cell] == kHit;
+  });
 }
 
 void Mapper::assume_free(std::span<const Capsule> shapes, double padding) {
@@ -163,8 +201,15 @@ void Mapper::assume_free(std::span<const Capsule> shapes, double padding) {
     });
 }
 
-void Mapper::decay() {
-  for (std::int8_t& v : value_) v = static_cast<std::int8_t>(v - (v > 0 ? 1 : 0) + (v < 0 ? 1 : 0));
+void Mapper::decay(std::span<const Capsule> shapes, double padding) {
+  for (const Capsule& shape : shapes)
+    within(shape, padding, [&](std::size_t cell, bool) { mark(cell); });
+  for (std::size_t i = 0; i < value_.size(); ++i) {
+    const std::int8_t v = value_[i];
+    const bool fades = v < 0 && count_[i] != kOwn;
+    value_[i] = static_cast<std::int8_t>(v - (v > 0 ? 1 : 0) + (fades ? 1 : 0));
+  }
+  forget_marks();
 }
 
 void Mapper::forget_marks() {
@@ -173,7 +218,15 @@ void Mapper::forget_marks() {
 }
 
 std::size_t Mapper::pack_occupied(std::uint8_t* bits) const {
-  return pack(value_, bits, [](std::int8_t v) { return v > 0; });
+  std::size_t set = pack(value_, bits, [](std::int8_t v) { return v > 0; });
+  for (const auto& place : hidden_) {
+    const std::size_t cell = in_window(place);
+    if (cell == cells()) continue;
+    const auto bit = static_cast<std::uint8_t>(1U << cell % 8);
+    set -= (bits[cell / 8] & bit) != 0 ? 1 : 0;
+    bits[cell / 8] = static_cast<std::uint8_t>(bits[cell / 8] & ~bit);
+  }
+  return set;
 }
 
 std::size_t Mapper::pack_unknown(std::uint8_t* bits) const {

@@ -51,11 +51,19 @@ void stretch(float x, float z, float radius, float f, float c, float* out) {
   out[1] = c + f * high / (high < 0 ? back : front) + 0.5F;
 }
 
+// How far from its middle's pixel a ball within a block may reach, along one axis of the image: at
+// most the radius seen from the block's front, longer the more it is looked at from the side.
+float widest(float f, float c, int pixels, float x, float reach, float radius, float front) {
+  const float edge = std::max(c, static_cast<float>(pixels) - c) / f;
+  const float slope = std::min((std::abs(x) + reach) / front, edge);
+  return f * radius * std::sqrt(1 + slope * slope) / front;
+}
+
 }  // namespace
 
 ViewReport Mapper::insert_depth(const float* depth, int width, int height, const Lens& lens,
                                 const Pose& pose, double nearest, double farthest,
-                                std::span<const Capsule> body) {
+                                std::span<const Capsule> body, std::span<const Capsule> held) {
   check(width, height, lens, pose);
   if (!(nearest > 0 && farthest > nearest))
     throw std::invalid_argument("a camera's range is positive and ordered");
@@ -76,9 +84,10 @@ ViewReport Mapper::insert_depth(const float* depth, int width, int height, const
   camera.dims = options_.dims;
   ViewReport report;
   report.measured = pyramid_.build(depth, width, height, camera.nearest, camera.farthest);
-  mark_own(body, report);
+  mark_own(body, held, report);
   count_pixels(depth, camera, report);
   settle_hits(camera, report);
+  show_hits();
   carve({camera, pyramid_}, report);
   forget_marks();
   return report;
@@ -168,7 +177,7 @@ bool Mapper::carve_block(const Sight& sight, const int* at, int edge, ViewReport
       level, static_cast<int>(std::max(u[0], 0.0F)), static_cast<int>(std::max(v[0], 0.0F)),
       static_cast<int>(std::min(u[1], right)), static_cast<int>(std::min(v[1], bottom)));
   if (range.most < p[2] - radius) return true;
-  if (!(inside && range.whole && range.least > p[2] + radius)) return false;
+  if (!(inside && range.least > p[2] + radius)) return false;
   free_cells(at, edge);
   report.carved += static_cast<std::size_t>(edge * edge * edge);
   return true;
@@ -187,19 +196,20 @@ void Mapper::free_cells(const int* from, int edge) {
     }
 }
 
+// A cell is seen through if all pixels that a ball around it covers show something behind it.
 void Mapper::carve_cells(const Sight& sight, const int* from, int edge, ViewReport& report) {
   const Camera& c = sight.camera;
   const float middle = static_cast<float>(edge) / 2;
-  const float depth_of_middle =
-      c.seen(static_cast<float>(from[0]) + middle, static_cast<float>(from[1]) + middle,
-             static_cast<float>(from[2]) + middle)[2];
-  const float front =
-      std::max(depth_of_middle - kHalfDiagonal * static_cast<float>(edge) * c.res, c.nearest);
-  const auto right = static_cast<float>(c.width - 1), bottom = static_cast<float>(c.height - 1);
-  // Half of a cell's picture, at its largest.
-  const float spread = std::max(c.fx, c.fy) * c.res / 2 / front + 0.5F;
+  const auto p = c.seen(static_cast<float>(from[0]) + middle, static_cast<float>(from[1]) + middle,
+                        static_cast<float>(from[2]) + middle);
+  const float reach = kHalfDiagonal * static_cast<float>(edge) * c.res;
+  const float front = std::max(p[2] - reach, c.nearest);
+  const float radius = kHalfDiagonal * c.res;
+  const float spread = std::max(widest(c.fx, c.cx, c.width, p[0], reach, radius, front),
+                                widest(c.fy, c.cy, c.height, p[1], reach, radius, front));
+  if (2 * spread > DepthPyramid::kLargest) return;
   const int level = DepthPyramid::level_for(2 * spread);
-  const float behind = kHalfDiagonal * c.res;
+  const auto right = static_cast<float>(c.width), bottom = static_cast<float>(c.height);
   const float step[3] = {c.rotation[0] * c.res, c.rotation[1] * c.res, c.rotation[2] * c.res};
   for (int z = from[2]; z < from[2] + edge; ++z)
     for (int y = from[1]; y < from[1] + edge; ++y) {
@@ -209,15 +219,18 @@ void Mapper::carve_cells(const Sight& sight, const int* from, int edge, ViewRepo
       for (int x = 0; x < edge; ++x) {
         const auto k = static_cast<float>(x);
         const float depth = start[2] + k * step[2];
-        if (!(depth > c.nearest)) continue;
+        if (!(depth - radius > c.nearest)) continue;
         const float inverse = 1 / depth;
-        const float u = c.cx + c.fx * (start[0] + k * step[0]) * inverse;
-        const float v = c.cy + c.fy * (start[1] + k * step[1]) * inverse;
-        if (!(u >= 0 && v >= 0 && u <= right && v <= bottom)) continue;
-        const float need = depth + behind;
-        const int column = static_cast<int>(u + 0.5F), line = static_cast<int>(v + 0.5F);
-        if (!(sight.pyramid.at(column, line) > need)) continue;
-        if (!(sight.pyramid.least(level, u, v, spread) > need)) continue;
+        const float u = c.cx + c.fx * (start[0] + k * step[0]) * inverse + 0.5F;
+        const float v = c.cy + c.fy * (start[1] + k * step[1]) * inverse + 0.5F;
+        const float left = u - spread, top = v - spread;
+        if (!(left >= 0 && top >= 0 && u + spread < right && v + spread < bottom)) continue;
+        const float need = depth + radius;
+        if (!(sight.pyramid.at(static_cast<int>(u), static_cast<int>(v)) > need)) continue;
+        const float least =
+            sight.pyramid.least(level, static_cast<int>(left), static_cast<int>(top),
+                                static_cast<int>(u + spread), static_cast<int>(v + spread));
+        if (!(least > need)) continue;
         const std::size_t cell = row + static_cast<std::size_t>(x);
         if (count_[cell] == kHit) continue;
         lower(cell);

@@ -8,7 +8,8 @@
 namespace openral {
 
 ViewReport Mapper::insert_points(const float* points, std::size_t count_of, const Pose& sensor,
-                                 double nearest, double farthest, std::span<const Capsule> body) {
+                                 double nearest, double farthest, std::span<const Capsule> body,
+                                 std::span<const Capsule> held) {
   if (!(nearest > 0 && farthest > nearest))
     throw std::invalid_argument("a sensor's range is positive and ordered");
   for (const double v : sensor.translation)
@@ -19,7 +20,7 @@ ViewReport Mapper::insert_points(const float* points, std::size_t count_of, cons
   for (std::size_t i = 0; i < 3; ++i)
     at[i] = static_cast<float>((sensor.translation[i] - corner[i]) * inverse);
   ViewReport report;
-  mark_own(body, report);
+  mark_own(body, held, report);
   const auto nearest_squared = static_cast<float>(nearest * nearest);
   const auto farthest_squared = static_cast<float>(farthest * farthest);
   for (std::size_t n = 0; n < count_of; ++n) {
@@ -49,6 +50,7 @@ ViewReport Mapper::insert_points(const float* points, std::size_t count_of, cons
     ++report.hit;
     ends.push_back(cell);
   }
+  show_hits();
   for (const std::uint32_t cell : ends) carve_ray(at, cell, report);
   forget_marks();
   return report;

@@ -144,36 +144,96 @@ TEST(points_make_the_map_that_their_depth_image_makes) {
   CHECK(at(by_points, {0.925, 0.025, 0.025}) == 0);
 }
 
-TEST(taken_things_are_cleared_and_evidence_fades) {
+// What is taken away may stand on something that its capsule reaches into.
+TEST(taken_things_are_hidden_and_their_evidence_is_kept) {
+  const Vec3 place{0.725, 0.025, 0.025}, beside{0.725, 0.225, 0.025};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
   Mapper m = small();
   look(m, wall(0.725F));
   const Capsule cup{0, {0.725, 0.025, 0.0}, {0.725, 0.025, 0.05}, 0.06};
-  m.clear({&cup, 1}, 0.05);
-  CHECK(at(m, {0.725, 0.025, 0.025}) == -1);
-  CHECK(at(m, {0.725, 0.225, 0.025}) == 1);
-  for (int i = 0; i < 3; ++i) m.decay();
-  CHECK(at(m, {0.725, 0.225, 0.025}) == 0);
-  m.assume_free({&cup, 1}, 0.05);
-  CHECK(at(m, {0.725, 0.025, 0.025}) == -1);
-  CHECK(at(m, {0.725, 0.225, 0.025}) == 0);
+  std::vector<std::uint8_t> bits(m.cells() / 8);
+  const std::size_t before = m.pack_occupied(bits.data());
+  m.hide({&cup, 1}, 0.05);
+  const std::size_t hidden = before - m.pack_occupied(bits.data());
+  CHECK(hidden > 4 && hidden < before);
+  CHECK(at(m, place) == -1 && at(m, beside) == 1);
+  look(m, wall(nan));
+  m.insert_depth(wall(0.725F).data(), kWidth, kHeight, kLens, kForward, 0.1, 5, {}, {&cup, 1});
+  CHECK(at(m, place) == -1);  // it is held there: what is seen is the cup
+  m.recentre({0.5, 0.5, 0});
+  CHECK(at(m, place) == -1);
+  m.show();
+  CHECK(at(m, place) == 1);  // held things free nothing
+  m.hide({&cup, 1}, 0.05);
+  look(m, wall(0.725F));  // the cup is gone, and something is there
+  CHECK(at(m, place) == 1);
+  m.hide({&cup, 1}, 0.05);
+  m.reset();
+  look(m, wall(0.725F));
+  CHECK(at(m, place) == 1);
 }
 
-// Whatever the picture and wherever the camera: a free cell's middle is in front of the surface.
+TEST(evidence_fades_but_not_the_free_space_around_the_robot) {
+  const Capsule arm{0, {0.2, 0.8, 0.0}, {0.2, 1.0, 0.0}, 0.05};
+  const Vec3 wall_there{0.725, 0.225, 0.025}, seen_free{0.425, 0.025, 0.025};
+  const Vec3 around{0.225, 0.875, 0.125}, blocked{0.225, 0.675, 0.025};
+  Mapper m = small();
+  look(m, wall(0.725F));
+  m.assume_free({&arm, 1}, 0.1);
+  const float there[] = {0.225F, 0.675F, 0.025F};
+  m.insert_points(there, 1, {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {}}, 0.1, 5, {});
+  CHECK(at(m, around) == -1 && at(m, blocked) == 1);
+  for (int i = 0; i < 3; ++i) m.decay({&arm, 1}, 0.1);
+  CHECK(at(m, wall_there) == 0 && at(m, seen_free) == 0);
+  CHECK(at(m, around) == -1 && at(m, blocked) == 0);  // what was seen there is not freed
+}
+
+namespace {
+
+// What one pixel shows: its depth; that of its nearest neighbour if it alone has none; else 0.
+double shown(const std::vector<float>& depth, int u, int v, double nearest) {
+  const auto measured = [&](int x, int y) {
+    const auto z = static_cast<double>(
+        depth[static_cast<std::size_t>(y) * kWidth + static_cast<std::size_t>(x)]);
+    return z >= nearest ? z : 0;
+  };
+  if (measured(u, v) > 0) return measured(u, v);
+  int count = 0, around = -1;
+  double least = 1e9;
+  for (int y = std::max(v - 1, 0); y <= std::min(v + 1, kHeight - 1); ++y)
+    for (int x = std::max(u - 1, 0); x <= std::min(u + 1, kWidth - 1); ++x) {
+      ++around;
+      if (measured(x, y) > 0) ++count, least = std::min(least, measured(x, y));
+    }
+  return 2 * count > around ? least : 0;
+}
+
+// A picture of noise, with flat patches, single pixels without a depth and whole holes.
+std::vector<float> torn(Random& r) {
+  std::vector<float> depth(kWidth * kHeight);
+  for (float& z : depth) z = static_cast<float>(uniform(r, 0.05, 1.6));
+  const auto patch = [&](int edge, float z) {
+    const int u0 = pick(r, 0, kWidth - edge), v0 = pick(r, 0, kHeight - edge);
+    for (int v = v0; v < v0 + edge; ++v)
+      for (int u = u0; u < u0 + edge; ++u) depth[static_cast<std::size_t>(v * kWidth + u)] = z;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int i = 0; i < 4; ++i) patch(40, static_cast<float>(uniform(r, 0.6, 1.6)));
+  for (int i = 0; i < 40; ++i) patch(1, nan);
+  for (int i = 0; i < 2; ++i) patch(8, nan);
+  return depth;
+}
+
+}  // namespace
+
+// Whatever the picture and wherever the camera: all corners of a free cell are in the picture, and
+// in front of what is seen there.
 TEST(no_cell_is_freed_that_the_camera_cannot_look_through) {
   Random r(11);
+  std::size_t freed = 0;
   for (int round = 0; round < 40; ++round) {
     Mapper m = small();
-    std::vector<float> depth(kWidth * kHeight);
-    for (float& z : depth) z = static_cast<float>(uniform(r, 0.05, 1.6));
-    for (int i = 0; i < 200; ++i)
-      depth[static_cast<std::size_t>(pick(r, 0, kWidth * kHeight - 1))] =
-          std::numeric_limits<float>::quiet_NaN();
-    for (int i = 0; i < 4; ++i) {  // flat patches, so that whole blocks are free
-      const int u0 = pick(r, 0, kWidth - 40), v0 = pick(r, 0, kHeight - 40);
-      const auto z = static_cast<float>(uniform(r, 0.6, 1.6));
-      for (int v = v0; v < v0 + 40; ++v)
-        for (int u = u0; u < u0 + 40; ++u) depth[static_cast<std::size_t>(v * kWidth + u)] = z;
-    }
+    const std::vector<float> depth = torn(r);
     const double a = uniform(r, -3, 3);
     const Pose turn{{std::cos(a), -std::sin(a), 0, std::sin(a), std::cos(a), 0, 0, 0, 1},
                     {uniform(r, -1.4, 1.4), uniform(r, -1.4, 1.4), uniform(r, -1.4, 1.4)}};
@@ -181,24 +241,50 @@ TEST(no_cell_is_freed_that_the_camera_cannot_look_through) {
     m.insert_depth(depth.data(), kWidth, kHeight, kLens, camera, 0.1, 5, {});
     const Answers answers(m);
     const Vec3 o = m.origin();
-    for (int x = 0; x < 48; ++x)
-      for (int y = 0; y < 48; ++y)
-        for (int z = 0; z < 48; ++z) {
-          const Vec3 p{o[0] + (x + 0.5) * kRes, o[1] + (y + 0.5) * kRes, o[2] + (z + 0.5) * kRes};
-          if (answers.at(p) != -1) continue;
-          double s[3];
-          for (std::size_t i = 0; i < 3; ++i) {
-            s[i] = 0;
-            for (std::size_t k = 0; k < 3; ++k)
-              s[i] += camera.rotation[3 * k + i] * (p[k] - camera.translation[k]);
-          }
-          const int u = static_cast<int>(kLens.cx + kLens.fx * s[0] / s[2] + 0.5);
-          const int v = static_cast<int>(kLens.cy + kLens.fy * s[1] / s[2] + 0.5);
-          CHECK(u >= 0 && v >= 0 && u < kWidth && v < kHeight && s[2] > 0);
-          if (u < 0 || v < 0 || u >= kWidth || v >= kHeight) continue;
-          CHECK(static_cast<double>(depth[static_cast<std::size_t>(v * kWidth + u)]) > s[2]);
+    for (int cell = 0; cell < 48 * 48 * 48; ++cell) {
+      const int place[3] = {cell % 48, cell / 48 % 48, cell / 48 / 48};
+      const auto inside = [&](double x, double y, double z) {
+        return Vec3{o[0] + (place[0] + x) * kRes, o[1] + (place[1] + y) * kRes,
+                    o[2] + (place[2] + z) * kRes};
+      };
+      if (answers.at(inside(0.5, 0.5, 0.5)) != -1) continue;
+      ++freed;
+      for (int corner = 0; corner < 8; ++corner) {
+        const Vec3 p = inside(corner & 1, corner >> 1 & 1, corner >> 2 & 1);
+        double s[3];
+        for (std::size_t i = 0; i < 3; ++i) {
+          s[i] = 0;
+          for (std::size_t k = 0; k < 3; ++k)
+            s[i] += camera.rotation[3 * k + i] * (p[k] - camera.translation[k]);
         }
+        const int u = static_cast<int>(std::floor(kLens.cx + kLens.fx * s[0] / s[2] + 0.5));
+        const int v = static_cast<int>(std::floor(kLens.cy + kLens.fy * s[1] / s[2] + 0.5));
+        CHECK(u >= 0 && v >= 0 && u < kWidth && v < kHeight && s[2] > 0);
+        if (u < 0 || v < 0 || u >= kWidth || v >= kHeight) continue;
+        CHECK(shown(depth, u, v, 0.1) > s[2]);
+      }
+    }
   }
+  CHECK(freed > 1000);
+}
+
+// Real cameras leave single pixels out all the time; a hole hides what may be behind it.
+TEST(single_pixels_without_a_depth_hide_nothing_and_holes_do) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Random r(3);
+  std::vector<float> speckled = wall(1.025F), holed = speckled;
+  for (int i = 0; i < 100; ++i)
+    speckled[static_cast<std::size_t>(pick(r, 0, kHeight - 1) * kWidth + pick(r, 0, kWidth - 1))] =
+        nan;
+  for (int v = 30; v < 38; ++v)
+    for (int u = 40; u < 45; ++u) holed[static_cast<std::size_t>(v * kWidth + u)] = nan;
+  const Vec3 ahead{0.525, 0.025, 0.025};
+  Mapper a = small(), b = small();
+  look(a, speckled);
+  look(b, holed);
+  CHECK(at(a, ahead) == -1);
+  CHECK(at(b, ahead) == 0);  // its middle is measured, its side is not
+  CHECK(at(b, {0.725, -0.275, 0.025}) == -1);
 }
 
 TEST(numbers_that_make_no_map_are_refused) {

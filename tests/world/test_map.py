@@ -178,9 +178,9 @@ def test_what_is_grasped_leaves_the_map_and_goes_with_the_hand() -> None:
     points = (cup[:3] + np.random.default_rng(1).uniform(-0.04, 0.04, (500, 3))).astype(np.float32)
     voxels.see_points(points, np.eye(4), (0.1, 5.0))
     assert voxels.grid().cells.any()
-    voxels.clear(body.shapes(q, np.eye(4), ["cup"]))
+    voxels.hide(body.shapes(q, np.eye(4), ["cup"]))
     assert not voxels.grid().cells.any()
-    voxels.see_points(points, np.eye(4), (0.1, 5.0), body.shapes(q, np.eye(4)))
+    voxels.see_points(points, np.eye(4), (0.1, 5.0), *body.parts(q, np.eye(4)))
     assert not voxels.grid().cells.any(), "what is held is the robot's"
     assert body.hold([]) == [] and not body.held
     with pytest.raises(ConfigError, match="no link of the robot"):

@@ -21,7 +21,7 @@ struct MapperOptions {
   std::array<int, 3> dims{160, 160, 80};
   int hit = 3, miss = 1;   // weight of one view
   int low = -4, high = 9;  // no cell becomes more certain than this
-  double share = 0.04;     // of a cell's cross-section that must be hit to count
+  double share = 0.04;     // of a cell's cross-section that must be hit in a depth image to count
   double padding = 0.05;   // m around the body in which nothing is believed
 };
 
@@ -54,20 +54,27 @@ class Mapper {
 
   // Depth along the optical axis in metres, row by row. +inf: nothing within range, seen through
   // as far as `farthest`; NaN, zero and less: not measured. `camera`: optical frame in the lattice.
-  // Nothing within `padding` of `body` (in the lattice's frame) is taken for an obstacle.
+  // Nothing within `padding` of `body` and `held` (in the lattice's frame) is taken for an
+  // obstacle; where the body is, is free.
   ViewReport insert_depth(const float* depth, int width, int height, const Lens& lens,
                           const Pose& camera, double nearest, double farthest,
-                          std::span<const Capsule> body);
-  // Points in a sensor's frame, three floats each; rays are carved from the sensor's origin.
+                          std::span<const Capsule> body, std::span<const Capsule> held = {});
+  // Points in a sensor's frame, three floats each; rays are carved from the sensor's origin. A cell
+  // with a point in it is hit: how dense a cloud should be is not known.
   ViewReport insert_points(const float* points, std::size_t count, const Pose& sensor,
-                           double nearest, double farthest, std::span<const Capsule> body);
+                           double nearest, double farthest, std::span<const Capsule> body,
+                           std::span<const Capsule> held = {});
 
-  // Cells in the shapes are free now: what stood there has been taken away.
-  void clear(std::span<const Capsule> shapes, double padding);
+  // What is occupied in the shapes was taken away, and may be in part something else: it is not
+  // told until a view hits it again, and the evidence is kept for `show`.
+  void hide(std::span<const Capsule> shapes, double padding);
+  // What was hidden is told again.
+  void show() { hidden_.clear(); }
   // Unknown cells in the shapes are free: where the robot stands when the map begins.
   void assume_free(std::span<const Capsule> shapes, double padding);
-  // All evidence fades by one step.
-  void decay();
+  // All evidence fades by one step, but what is free around the shapes stays so: a robot whose
+  // surroundings became unknown could not move out of them.
+  void decay(std::span<const Capsule> shapes, double padding);
 
   // One bit a cell, x fastest; the output has (cells + 7) / 8 bytes. Return how many are set.
   std::size_t pack_occupied(std::uint8_t* bits) const;
@@ -87,7 +94,10 @@ class Mapper {
   }
   template <class Visit>
   void within(const Capsule& shape, double padding, Visit&& visit);
-  void mark_own(std::span<const Capsule> body, ViewReport& report);
+  bool mark(std::size_t cell);
+  void mark_own(std::span<const Capsule> body, std::span<const Capsule> held, ViewReport& report);
+  void show_hits();
+  std::size_t in_window(const std::array<std::int64_t, 3>& place) const;
   void count(std::size_t cell) {
     std::uint8_t& n = count_[cell];
     if (n == 0) touched_.push_back(static_cast<std::uint32_t>(cell));
@@ -111,11 +121,12 @@ class Mapper {
   void forget_marks();
 
   MapperOptions options_;
-  std::array<std::int64_t, 3> first_{};  // lattice index of cell (0, 0, 0)
-  std::vector<std::int8_t> value_;       // log-odds
-  std::vector<std::uint8_t> count_;      // points of this view, or a mark
-  std::vector<std::uint32_t> touched_;   // cells with a count
-  std::vector<float> columns_;           // ray slopes by pixel column
+  std::array<std::int64_t, 3> first_{};              // lattice index of cell (0, 0, 0)
+  std::vector<std::int8_t> value_;                   // log-odds
+  std::vector<std::uint8_t> count_;                  // points of this view, or a mark
+  std::vector<std::uint32_t> touched_;               // cells with a count
+  std::vector<float> columns_;                       // ray slopes by pixel column
+  std::vector<std::array<std::int64_t, 3>> hidden_;  // lattice indices
   DepthPyramid pyramid_;
 };
 

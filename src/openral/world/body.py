@@ -71,6 +71,11 @@ class Body:
             rows[:, ends] = turned + where[:, :3, 3]
         return rows
 
+    def parts(self, q: ArrayLike, base: Matrix) -> tuple[Matrix, Matrix]:
+        """The same in two: the robot's own capsules, and those of what it holds."""
+        rows = self.shapes(q, base)
+        return rows[: len(self._own)], rows[len(self._own) :]
+
     def _in_base(self, q: ArrayLike) -> Matrix:
         poses = self._kinematics.poses(q)
         return np.asarray(np.linalg.inv(poses[self._base]) @ poses, float)

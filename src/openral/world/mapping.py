@@ -53,6 +53,8 @@ class Mapping:
         self._begun = False
         self._decayed_ns = 0
         self._attached_unseen: set[str] = set()
+        self._hidden: set[str] = set()
+        """Held objects whose first place is hidden."""
 
     def open(self) -> list[Callable[[], None]]:
         """Begins to listen and to publish; returns the calls that end it."""
@@ -140,7 +142,7 @@ class Mapping:
         if reason := queue.frozen(view, camera):
             queue.watch.failed(Health.STALE, reason)
             return True
-        self._insert(queue, view, camera, base, self.body.shapes(q, base))
+        self._insert(queue, view, camera, base, q)
         queue.watch.used(view.stamp_ns)
         return True
 
@@ -150,28 +152,35 @@ class Mapping:
         return self._frames.lookup(self.frame, frame, stamp).matrix()
 
     def _insert(
-        self, queue: ViewQueue, view: View, camera: Matrix, base: Matrix, body: Matrix
+        self, queue: ViewQueue, view: View, camera: Matrix, base: Matrix, q: Matrix
     ) -> None:
+        body, held = self.body.parts(q, base)
         self.map.follow(*base[:3, 3].tolist())
         if not self._begun:
             self.map.assume_free(body)
             self._begun = True
         reach = queue.sensor.range_m
         if view.lens is None:
-            self.map.see_points(view.values, camera, reach, body)
+            self.map.see_points(view.values, camera, reach, body, held)
         else:
-            self.map.see_depth(view.values, view.lens, camera, reach, body)
+            self.map.see_depth(view.values, view.lens, camera, reach, body, held)
         every = self._settings.decay_s * NS
-        if every and view.stamp_ns - self._decayed_ns >= every:
+        if every and not 0 <= view.stamp_ns - self._decayed_ns < every:
             if self._decayed_ns:
-                self.map.decay()
+                self.map.decay(body)
             self._decayed_ns = view.stamp_ns
+        self._hide_held(q, base)
+
+    def _hide_held(self, q: Matrix, base: Matrix) -> None:
+        """A grasped object leaves its place; what is hidden with it comes back when it is let go,
+        or when it is seen again."""
+        if not self._hidden <= set(self.body.held):
+            self.map.show()
+            self._hidden = set()
         if self._attached_unseen:
-            # A grasped object has left its place: what stands there now will be seen again.
-            q = self._joints.at(view.stamp_ns)
-            if q is not None:
-                self.map.clear(self.body.shapes(q, base, self._attached_unseen))
-                self._attached_unseen = set()
+            self.map.hide(self.body.shapes(q, base, self._attached_unseen))
+            self._hidden |= self._attached_unseen
+            self._attached_unseen = set()
 
     def _on_world(self, message: Any) -> None:
         try:
@@ -191,9 +200,6 @@ class Mapping:
 
     def message(self) -> Any:
         """The map as an OccupancyVoxels, stamped by the oldest measurement that it relies on."""
-        bits, unknown = self.map.occupied_bits(), self.map.unknown_bits()
-        if self._settings.unknown == "occupied":
-            bits = bits | unknown
         x, y, z = self.map.origin
         return msg.OccupancyVoxels(
             header=self._header(),
@@ -201,11 +207,16 @@ class Mapping:
             origin=msg.Point(x, y, z),
             dims=np.array(self.map.dims, np.uint32),
             encoding=0,
-            bits=bits,
-            unknown=unknown,
+            bits=self._blocking(),
+            unknown=self.map.unknown_bits(),
             healthy=self.healthy,
             sensors=self.health(),
         )
+
+    def _blocking(self) -> NDArray[np.uint8]:
+        """One bit a cell that the robot must not enter."""
+        bits = self.map.occupied_bits()
+        return bits | self.map.unknown_bits() if self._settings.unknown == "occupied" else bits
 
     def _header(self) -> Any:
         stamp = min((queue.watch.stamp_ns for queue in self.queues), default=0)
@@ -216,9 +227,7 @@ class Mapping:
         self._centres.publish(self._cloud)
 
     def _cloud(self) -> Any:
-        cells = np.argwhere(self.map.grid().cells)
-        centres = (cells + 0.5) * self.map.options.resolution_m + np.array(self.map.origin)
-        data = np.ascontiguousarray(centres, np.float32)
+        data = self.map.centres(self._blocking())
         fields = [msg.PointField(n, 4 * i, msg.PointField.FLOAT32, 1) for i, n in enumerate("xyz")]
         return msg.PointCloud2(
             header=self._header(),

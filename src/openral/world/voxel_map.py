@@ -39,7 +39,7 @@ class MapOptions:
     high: int = 9
     """No cell is more occupied than this: ten views clear one that was seen for long."""
     share: float = 0.04
-    """Part of a cell's cross-section that must be hit in a view; less is noise."""
+    """Part of a cell's cross-section that must be hit in a depth picture; less is noise."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,12 @@ class VoxelMap:
         camera: Matrix,
         range_m: tuple[float, float],
         body: Shapes = NO_SHAPES,
+        held: Shapes = NO_SHAPES,
     ) -> _core.ViewReport:
         """Takes a depth picture; `camera` is its optical frame in the lattice, 4×4.
 
         +inf means nothing within range; NaN and zero mean not measured. Nothing within the padding
-        of `body` becomes an obstacle.
+        of `body` and `held` becomes an obstacle, and where the body is, none is any more.
         """
         try:
             return self._core.insert_depth(
@@ -115,6 +116,7 @@ class VoxelMap:
                 nearest=range_m[0],
                 farthest=range_m[1],
                 body=np.ascontiguousarray(body, np.float64),
+                held=np.ascontiguousarray(held, np.float64),
             )
         except ValueError as error:
             raise ConfigError(f"depth picture: {error}") from error
@@ -125,6 +127,7 @@ class VoxelMap:
         sensor: Matrix,
         range_m: tuple[float, float],
         body: Shapes = NO_SHAPES,
+        held: Shapes = NO_SHAPES,
     ) -> _core.ViewReport:
         """Takes a cloud of points in the frame of a sensor that is at `sensor` in the lattice."""
         try:
@@ -134,21 +137,27 @@ class VoxelMap:
                 nearest=range_m[0],
                 farthest=range_m[1],
                 body=np.ascontiguousarray(body, np.float64),
+                held=np.ascontiguousarray(held, np.float64),
             )
         except ValueError as error:
             raise ConfigError(f"cloud: {error}") from error
 
-    def clear(self, shapes: Shapes) -> None:
-        """What stood there has been taken away, with a cell's width around it."""
-        self._core.clear(np.ascontiguousarray(shapes), self.options.resolution_m)
+    def hide(self, shapes: Shapes) -> None:
+        """What stood there has been taken away: it is not told, with a cell's width around it, until
+        it is seen again."""
+        self._core.hide(np.ascontiguousarray(shapes), self.options.resolution_m)
+
+    def show(self) -> None:
+        """Nothing is hidden any more: all that was seen is told."""
+        self._core.show()
 
     def assume_free(self, shapes: Shapes) -> None:
         """What is unknown around the robot, where it stands when the map begins, is free."""
         self._core.assume_free(np.ascontiguousarray(shapes), 2 * self.options.padding_m)
 
-    def decay(self) -> None:
-        """All that is known fades by one step."""
-        self._core.decay()
+    def decay(self, body: Shapes) -> None:
+        """All that is known fades by one step, but what is free around the robot stays free."""
+        self._core.decay(np.ascontiguousarray(body), 2 * self.options.padding_m)
 
     def forget(self) -> None:
         """Everything is unknown again."""
@@ -173,3 +182,12 @@ class VoxelMap:
         nx, ny, nz = self.dims
         flat = np.unpackbits(bits, count=nx * ny * nz, bitorder="little")
         return np.ascontiguousarray(flat.reshape(nz, ny, nx).transpose(2, 1, 0))
+
+    def centres(self, bits: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Middles of the cells whose bits are set, one a row."""
+        nx, ny, nz = self.dims
+        set_ = np.flatnonzero(np.unpackbits(bits, count=nx * ny * nz, bitorder="little"))
+        out = np.empty((len(set_), 3), np.float32)
+        for axis, at in enumerate(np.unravel_index(set_, (nz, ny, nx))[::-1]):
+            out[:, axis] = (at + 0.5) * self.options.resolution_m + self.origin[axis]
+        return out
