@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.hal.bridges.cmd_vel import limits, twist_chunk, twist_rows, within
+from openral.hal.bridges.cmd_vel import rows_towards, twist_chunk
 from openral.manifest import ControlMode, RobotDescription
 from tests.hal.chunks import chunk, slot
 from tests.world.base_room import Room
@@ -18,6 +18,7 @@ from tests.world.kitchen_rig import ROBOT, Kitchen, Pose
 
 RUNS = 50 if "OPENRAL_SOAK" in os.environ else 2
 FASTEST = 1.0
+DRIVES = ["holonomic", "differential"]
 ISLAND = ((0.16, 0.06), (1.44, 0.84))
 
 
@@ -42,9 +43,11 @@ def starts_with_room(rng: np.random.Generator, room: Room) -> tuple[Pose, float]
             return pose, metres
 
 
-def fast_robot() -> RobotDescription:
-    """The robot with an envelope that lets it go at 1 m/s."""
-    data = ROBOT.model_dump()
+def robot_with(drive: str, fast: bool) -> RobotDescription:
+    """The robot with wheels of that kind; `fast`: with an envelope that lets it go at 1 m/s."""
+    data = ROBOT.model_dump() | {"base_drive": drive}
+    if not fast:
+        return RobotDescription.model_validate(data)
     data["safety"]["base_linear_m_s"] = 1.1 * FASTEST
     for joint in data["joints"]:
         if joint["name"] in ("base_x", "base_y"):
@@ -52,12 +55,10 @@ def fast_robot() -> RobotDescription:
     return RobotDescription.model_validate(data)
 
 
-def cmd_vel(kitchen: Kitchen, forward: float, left: float) -> Any:
+def cmd_vel(kitchen: Kitchen, forward: float, left: float, turn: float = 0.0) -> Any:
     """The chunk that a HAL's node makes of a Twist."""
-    speed, slow = limits(kitchen.robot)
     base = kitchen.hal.read_base()
-    now = within(np.array([base.forward, base.left, base.turn]), speed)
-    rows = twist_rows(now, within(np.array([forward, left, 0.0]), speed), slow)
+    rows = rows_towards(kitchen.robot, [base.forward, base.left, base.turn], [forward, left, turn])
     return twist_chunk(rows, kitchen.now, 1)
 
 
@@ -65,13 +66,14 @@ def twist(forward: float, left: float, turn: float) -> Any:
     return chunk(slot(ControlMode.BODY_TWIST, [[forward, left, turn]] * 3), dt=0.05)
 
 
+@pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_the_base_stops_short_of_the_island(seed: int) -> None:
+def test_the_base_stops_short_of_the_island(seed: int, drive: str) -> None:
     rng = np.random.default_rng(seed)
     start = starts_at_island(rng, Room())
     speed, aside = float(rng.uniform(0.3, FASTEST)), float(rng.uniform(-0.15, 0.15))
     ahead = speed * math.cos(aside), speed * math.sin(aside)
-    kitchen = Kitchen(start, tucked(), robot=fast_robot(), seed=seed)
+    kitchen = Kitchen(start, tucked(), robot=robot_with(drive, True), seed=seed)
     try:
         kitchen.step(0.6)
         kitchen.drive(lambda t: cmd_vel(kitchen, *ahead), 2.5 / speed + 2.0, 0.08)
@@ -93,6 +95,27 @@ def test_free_space_is_not_blocked(seed: int) -> None:
         while kitchen.q[0] < metres - 0.05 and kitchen.now - begin < 15e9:
             left = metres - float(kitchen.q[0])
             kitchen.propose(twist(min(0.5, max(0.08, 0.8 * left)), -float(kitchen.q[1]), 0.0))
+            assert not kitchen.stopped, str(kitchen.verdicts[-1])
+            kitchen.step(0.1)
+        assert kitchen.q[0] >= metres - 0.05
+        assert not kitchen.contacts
+    finally:
+        kitchen.close()
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_a_differential_base_reaches_a_free_goal_whatever_a_joystick_says(seed: int) -> None:
+    """Asked to go sideways as well, it steers for a goal straight ahead and is never stopped."""
+    rng = np.random.default_rng(1000 + seed)
+    start, metres = starts_with_room(rng, Room())
+    kitchen = Kitchen(start, tucked(), robot=robot_with("differential", False), seed=seed)
+    try:
+        kitchen.step(0.6)
+        begin = kitchen.now
+        while kitchen.q[0] < metres - 0.05 and kitchen.now - begin < 15e9:
+            ahead = min(0.5, max(0.08, 0.8 * (metres - float(kitchen.q[0]))))
+            steer = -2.0 * float(kitchen.q[1]) - float(kitchen.q[2])
+            kitchen.propose(cmd_vel(kitchen, ahead, float(rng.uniform(-0.5, 0.5)), steer))
             assert not kitchen.stopped, str(kitchen.verdicts[-1])
             kitchen.step(0.1)
         assert kitchen.q[0] >= metres - 0.05
