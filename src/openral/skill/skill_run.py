@@ -27,6 +27,7 @@ from openral.skill.state_vector import StateVector
 _SCENE_GRACE_S = 2.0
 _AT_START = 0.1  # rad or m from the starting pose
 _REST_WITHIN_S = 1.0
+_ASLEEP_S = 1.0
 
 
 class SkillRun:
@@ -50,7 +51,7 @@ class SkillRun:
         self._policy, self._maker = policy, maker
         self._inline = settings.policy == "inline"
         self._stage: Callable[[], Ending | None] = self._fit
-        self._since = time.monotonic()
+        self._since = self._looked_s = time.monotonic()
         self._episode = EpisodeWatch(graph)
         self._proposer: Proposer | None = None
         self._ending: Ending | None = None
@@ -232,6 +233,7 @@ class SkillRun:
         self._policy.reset(self.order.seed)
         self._episode.begin()
         self.phase = "running"
+        self._looked_s = time.monotonic()
         self._enter(self._drive)
         return None
 
@@ -247,6 +249,9 @@ class SkillRun:
 
     def _drive(self) -> Ending | None:
         assert self._proposer is not None
+        asleep, self._looked_s = time.monotonic() - self._looked_s, time.monotonic()
+        if asleep > _ASLEEP_S and not self._inline:
+            return Ending(False, "interrupted", f"this runner stood still for {asleep:.1f} s")
         if ended := self._episode.ending():
             return ended
         if self._episode.begun_anew():
