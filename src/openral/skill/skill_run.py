@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,9 +47,9 @@ class SkillRun:
         """Set by whoever wants it to end."""
         self._graph, self._settings, self._scene = graph, settings, scene
         self._policy, self._maker = policy, maker
-        self._inline = settings.policy == "inline"
+        self._inline = graph.inline
         self._stage: Callable[[], Ending | None] = self._fit
-        self._since = time.monotonic()
+        self._since = graph.steady()
         self._episode = EpisodeWatch(graph)
         self._proposer: Proposer | None = None
         self._ending: Ending | None = None
@@ -138,10 +137,10 @@ class SkillRun:
         return None
 
     def _enter(self, stage: Callable[[], Ending | None]) -> None:
-        self._stage, self._since = stage, time.monotonic()
+        self._stage, self._since = stage, self._graph.steady()
 
     def _waited(self) -> float:
-        return time.monotonic() - self._since
+        return self._graph.steady() - self._since
 
     def _wait_for(self, lacking: str, reason: str) -> Ending | None:
         if self._waited() > self._settings.wait_s:
