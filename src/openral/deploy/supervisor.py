@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,9 @@ class Supervisor:
     def _on_change(self, child: Child) -> None:
         """On the child's own thread: a robot must not move on until this loop comes to look."""
         if child.spec.critical and self._link is not None and not self._ending:
-            self._link.tell_stop(f"{child.spec.name} is gone")
+            state = "has ended" if child.ended.is_set() else "was stopped"
+            with suppress(OpenralError):  # the loop comes to it as well
+                self._link.tell_stop(f"{child.spec.name} {state}")
         self._wake.set()
 
     def _look(self) -> None:

@@ -189,6 +189,7 @@ class SafetyKernelNode(LifecycleNode):
     def _beat(self) -> None:
         self._look_at_clock()
         self._tell()
+        self.judge.look_at_clock()
         self._stop_watch.check()
         if (flooded := self.judge.flooded) != self._flooded:
             limit = self.settings.max_candidates_hz

@@ -30,6 +30,8 @@ _NOT_APPLIED_S = 0.5
 _RETRY_S = 0.1
 _THINK_MARGIN = 1.25
 _BY_SCENE = ("episode over", "scene reset")
+_BY_KERNEL = "kernel"
+"""The HAL's word for a motion that the kernel had ended, because its proof could not go on."""
 
 
 class Proposer:
@@ -164,6 +166,9 @@ class Proposer:
             return Ending(False, "refused", str(flight.verdict.detail))
         if not flight.accepted:
             return self._again(flight, f"{flight.verdict.reason}: {flight.verdict.detail}")
+        if flight.interrupted == _BY_KERNEL:
+            self._held()
+            return None
         if flight.interrupted and not self._graph.stopped_by:
             return self._interrupted(flight)
         lost = flight.safe_sequence is None and flight.elapsed_s(now) > _NOT_APPLIED_S
@@ -195,6 +200,13 @@ class Proposer:
         if by_scene and self._graph.steady() - self._ended_s < _NO_VERDICT_S:
             return None
         return Ending(False, "interrupted", f"the HAL ended a motion: {flight.interrupted}")
+
+    def _held(self) -> None:
+        """The robot stands somewhere on the way: the skill is asked anew, from there."""
+        self.last_verdict = "held"
+        self.land()
+        self._next = self._told = None
+        self._retry_ns = self._graph.now() + _RETRY_S * NS
 
     def _again(self, flight: Flight, why: str) -> Ending | None:
         """Nothing of it was executed: the same rows are proposed again, for a while."""

@@ -26,6 +26,7 @@ from openral.skill.state_vector import StateVector
 _SCENE_GRACE_S = 2.0
 _AT_START = 0.1  # rad or m from the starting pose
 _REST_WITHIN_S = 1.0
+_ASLEEP_S = 1.0
 
 
 class SkillRun:
@@ -49,7 +50,7 @@ class SkillRun:
         self._policy, self._maker = policy, maker
         self._inline = graph.inline
         self._stage: Callable[[], Ending | None] = self._fit
-        self._since = graph.steady()
+        self._since = self._looked_s = graph.steady()
         self._episode = EpisodeWatch(graph)
         self._proposer: Proposer | None = None
         self._ending: Ending | None = None
@@ -227,6 +228,7 @@ class SkillRun:
         self._policy.reset(self.order.seed)
         self._episode.begin()
         self.phase = "running"
+        self._looked_s = self._graph.steady()
         self._enter(self._drive)
         return None
 
@@ -242,6 +244,10 @@ class SkillRun:
 
     def _drive(self) -> Ending | None:
         assert self._proposer is not None
+        now = self._graph.steady()
+        asleep, self._looked_s = now - self._looked_s, now
+        if asleep > _ASLEEP_S:
+            return Ending(False, "interrupted", f"this runner stood still for {asleep:.1f} s")
         if ended := self._episode.ending():
             return ended
         if self._episode.begun_anew():
