@@ -20,13 +20,13 @@ def test_the_table_shows_how_it_goes_and_survives_any_text(deploy: Deploy, tmp_p
     with Terminal() as terminal:
         graph = deploy(
             *("--config", "tabletop_push", "--robot", blind_robot("ur5e", tmp_path)),
-            *("--skill", "home", "--duration", "600"),
+            *("--skill", "hold", "--duration", "600"),
             environment=environment,
             stderr=terminal.end,
         )
         graph.wait_armed()
         graph.until(lambda: re.search(r"verdicts +[1-9]\d* accepted; e-stops 0", terminal.text))
-        graph.until(lambda: re.search(r"skill +home: running.*, [1-9]\d* chunks", terminal.text))
+        graph.until(lambda: re.search(r"skill +hold: running.*, [1-9]\d* chunks", terminal.text))
         graph.until(lambda: re.search(r"/joint_states +[45]\d\.\d of 50 Hz", terminal.text))
         graph.until(lambda: re.search(r"time +\d+\.\d s, [01]\.\d\dx real time", terminal.text))
         graph.until(lambda: re.search(r"kernel +ARMED", terminal.text))
