@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from openral.hal.bridges.cmd_vel import limits, twist_chunk, twist_rows, within
-from openral.manifest import ControlMode, RobotDescription
-from tests.hal.chunks import chunk, slot
+from openral.manifest import RobotDescription
 from tests.world.base_room import Room
 from tests.world.counter_streams import tucked
 from tests.world.kitchen_rig import ROBOT, Kitchen, Pose
@@ -32,14 +31,14 @@ def starts_at_island(rng: np.random.Generator, room: Room) -> Pose:
             return pose
 
 
-def starts_with_room(rng: np.random.Generator, room: Room) -> tuple[Pose, float]:
-    """A free place and how far one can drive straight on from it with a hand's width to spare."""
+def starts_with_room(rng: np.random.Generator, room: Room) -> tuple[Pose, float, float]:
+    """A free place, how far to turn there and to drive on with a hand's width to spare."""
     while True:
         x, y, yaw = rng.uniform(-2.2, 2.0), rng.uniform(-1.8, 1.2), rng.uniform(-3.1, 3.1)
-        metres = float(rng.uniform(0.4, 1.2))
-        pose = (float(x), float(y), float(yaw))
-        if room.way(pose, metres) > 0.12:
-            return pose, metres
+        metres, turn = float(rng.uniform(0.4, 1.2)), float(rng.uniform(-0.8, 0.8))
+        turned = [room.gap((float(x), float(y), float(yaw - s * turn))) for s in (0.25, 0.5, 1.0)]
+        if min(turned) > 0.12 and room.way((float(x), float(y), float(yaw)), metres) > 0.12:
+            return (float(x), float(y), float(yaw - turn)), turn, metres
 
 
 def fast_robot() -> RobotDescription:
@@ -52,17 +51,13 @@ def fast_robot() -> RobotDescription:
     return RobotDescription.model_validate(data)
 
 
-def cmd_vel(kitchen: Kitchen, forward: float, left: float) -> Any:
+def cmd_vel(kitchen: Kitchen, forward: float, left: float, turn: float = 0.0) -> Any:
     """The chunk that a HAL's node makes of a Twist."""
     speed, slow = limits(kitchen.robot)
     base = kitchen.hal.read_base()
     now = within(np.array([base.forward, base.left, base.turn]), speed)
-    rows = twist_rows(now, within(np.array([forward, left, 0.0]), speed), slow)
+    rows = twist_rows(now, within(np.array([forward, left, turn]), speed), slow)
     return twist_chunk(rows, kitchen.now, 1)
-
-
-def twist(forward: float, left: float, turn: float) -> Any:
-    return chunk(slot(ControlMode.BODY_TWIST, [[forward, left, turn]] * 3), dt=0.05)
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
@@ -85,17 +80,21 @@ def test_the_base_stops_short_of_the_island(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_free_space_is_not_blocked(seed: int) -> None:
     rng = np.random.default_rng(1000 + seed)
-    start, metres = starts_with_room(rng, Room())
-    kitchen = Kitchen(start, tucked(), seed=seed)
+    start, turn, metres = starts_with_room(rng, Room())
+    fastest = float(rng.uniform(0.3, FASTEST))
+    kitchen = Kitchen(start, tucked(), robot=fast_robot(), seed=seed)
     try:
         kitchen.step(0.6)
-        begin = kitchen.now
-        while kitchen.q[0] < metres - 0.05 and kitchen.now - begin < 15e9:
-            left = metres - float(kitchen.q[0])
-            kitchen.propose(twist(min(0.5, max(0.08, 0.8 * left)), -float(kitchen.q[1]), 0.0))
+        begin, left = kitchen.now, metres
+        while left > 0.05 and kitchen.now - begin < 15e9:
+            x, y, yaw = (float(value) for value in kitchen.q[:3])
+            left = metres - x * math.cos(turn) - y * math.sin(turn)
+            aside, askew = y * math.cos(turn) - x * math.sin(turn), turn - yaw
+            ahead = 0.0 if abs(askew) > 0.05 else min(fastest, max(0.08, 0.8 * left))
+            kitchen.propose(cmd_vel(kitchen, ahead, -aside, 2.0 * askew))
             assert not kitchen.stopped, str(kitchen.verdicts[-1])
-            kitchen.step(0.1)
-        assert kitchen.q[0] >= metres - 0.05
+            kitchen.step(0.08)
+        assert left <= 0.05
         assert not kitchen.contacts
     finally:
         kitchen.close()

@@ -91,7 +91,7 @@ class LiveHAL:
         self._applied = AppliedActionBridge(self.ports, time)
         self.watch.on_stop = self._state.publish
         self._attach_robot()
-        self._attach_scene()
+        self._attach_scene(settings.known_obstacles)
         streams = sensor_streams(self.ports, hal, time, settings)
         self._sensors = SimSensorBridge(streams, not settings.lockstep, self._blind)
         self._active = Ports(node)
@@ -113,14 +113,14 @@ class LiveHAL:
         if robot.base_joints and isinstance(self.hal, MobileBase):
             self._base = MobileBaseBridge(self.ports, robot, self.time)
 
-    def _attach_scene(self) -> None:
+    def _attach_scene(self, known_obstacles: bool) -> None:
         hal, robot = self.hal, self.hal.robot
         self._scene = hal if isinstance(hal, SceneSource) else None
         self._episode = self._world = self._objects = None
         if self._scene is None:
             return
         view = BaseView(robot)
-        boxes = self._scene.known_boxes()
+        boxes = self._scene.known_boxes() if known_obstacles else ()
         self._world = WorldCollisionBridge(self.ports, robot, view, self.time, boxes)
         self._objects = ObjectsBridge(self.ports, robot, view, self.time)
         self._episode = EpisodeBridge(self.ports, hal, self.watch.may_move)
