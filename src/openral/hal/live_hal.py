@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 
 from openral import tracing
 from openral.errors import OpenralError, TransportError
@@ -42,6 +43,7 @@ from openral.hal.protocols import (
 from openral.hal.sim_attached import SimAttachedHAL
 from openral.hal.snapshot import HalStatus, Snapshot
 from openral.hal.state_pump import StatePump
+from openral.ros.clock import NS
 from openral.ros.lifecycle_machine import State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.safety.run_key import RunKey
@@ -79,7 +81,8 @@ class LiveHAL:
         gatekeeper = Gatekeeper(key, time.now)
         self.record = GateRecord(gatekeeper.refused)
         patience = None if settings.lockstep else settings.heartbeat_s
-        self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by)
+        steady = (lambda: time.now() / NS) if settings.lockstep else monotonic
+        self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by, steady)
         self.gate = SafeActionGate(
             hal, time, gatekeeper, self.record, self.watch.may_move, self._refused
         )

@@ -85,7 +85,7 @@ class Judge:
             return ""
         if not simulated.ready:
             return "simulated time was never heard"
-        silent = simulated.silent_for_s()
+        silent = 0.0 if self._settings.lockstep else simulated.silent_for_s()
         if silent > self._settings.clock_stall_s:
             return f"simulated time has stood still for {silent:.1f} s"
         return ""
@@ -93,7 +93,7 @@ class Judge:
     def take(self, payload: bytes, source: int = 0) -> None:
         """Handles one candidate; `source` tells its publisher from others."""
         status = self._node.status
-        if not self._limit.allow(time.monotonic(), source):
+        if not self._limit.allow(self._node.steady(), source):
             status.dropped += 1
             return
         began = time.perf_counter_ns()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -49,9 +48,9 @@ class SkillRun:
         """Set by whoever wants it to end."""
         self._graph, self._settings, self._scene = graph, settings, scene
         self._policy, self._maker = policy, maker
-        self._inline = settings.policy == "inline"
+        self._inline = graph.inline
         self._stage: Callable[[], Ending | None] = self._fit
-        self._since = self._looked_s = time.monotonic()
+        self._since = self._looked_s = graph.steady()
         self._episode = EpisodeWatch(graph)
         self._proposer: Proposer | None = None
         self._ending: Ending | None = None
@@ -139,10 +138,10 @@ class SkillRun:
         return None
 
     def _enter(self, stage: Callable[[], Ending | None]) -> None:
-        self._stage, self._since = stage, time.monotonic()
+        self._stage, self._since = stage, self._graph.steady()
 
     def _waited(self) -> float:
-        return time.monotonic() - self._since
+        return self._graph.steady() - self._since
 
     def _wait_for(self, lacking: str, reason: str) -> Ending | None:
         if self._waited() > self._settings.wait_s:
@@ -233,7 +232,7 @@ class SkillRun:
         self._policy.reset(self.order.seed)
         self._episode.begin()
         self.phase = "running"
-        self._looked_s = time.monotonic()
+        self._looked_s = self._graph.steady()
         self._enter(self._drive)
         return None
 
@@ -249,8 +248,9 @@ class SkillRun:
 
     def _drive(self) -> Ending | None:
         assert self._proposer is not None
-        asleep, self._looked_s = time.monotonic() - self._looked_s, time.monotonic()
-        if asleep > _ASLEEP_S and not self._inline:
+        now = self._graph.steady()
+        asleep, self._looked_s = now - self._looked_s, now
+        if asleep > _ASLEEP_S:
             return Ending(False, "interrupted", f"this runner stood still for {asleep:.1f} s")
         if ended := self._episode.ending():
             return ended
