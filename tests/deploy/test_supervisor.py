@@ -7,11 +7,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from openral.safety import topics
 from tests.deploy.small_graph import SmallGraph, alive, family, start_supervisor
-from tests.ros.conftest import wait_until
+from tests.ros.conftest import Graph, wait_until
 
 Start = Callable[..., SmallGraph]
 
@@ -106,12 +108,24 @@ def test_a_signal_while_coming_up_leaves_nothing(start: Start) -> None:
         ("hang!", "second hangs: nothing was heard from it for "),
     ],
 )
-def test_a_fault_ends_the_run_with_its_reason(start: Start, fault: str, reason: str) -> None:
-    graph = start(("first", ""), ("second", fault), seconds=60.0)
-    summary = graph.end()
+def test_a_fault_ends_the_run_with_its_reason(
+    start: Start, graph: Graph, fault: str, reason: str
+) -> None:
+    heard: list[Any] = []
+    ear = graph.node("ear", apart=True)
+    ear.create_subscription(
+        "openral_msgs/msg/EStopEvent", topics.ESTOP, heard.append, topics.COMMAND
+    )
+    small = start(("first", ""), ("second", fault), seconds=60.0)
+    summary = small.end()
     assert summary["returncode"] == 1
     assert summary["exit_reason"].startswith(reason)
-    assert any("was told to stop" in line for line in graph.lines)
+    assert any("was told to stop" in line for line in small.lines)
+    told = [event.reason for event in heard]
+    assert len(told) > 5, "nobody confirmed it, and it was not told again"
+    if fault in ("die", "stop"):  # told by the thread that hears of it, before the loop looks
+        assert told[0] == {"die": "second has ended", "stop": "second was stopped"}[fault]
+    assert told[-1] == summary["exit_reason"]
 
 
 @pytest.mark.parametrize("fault", ["die?", "hang?"])

@@ -33,12 +33,22 @@ PATIENCE_S = 0.07
 ARMED = (Mode.ARMED, Mode.RECOVERY)
 
 
+class CountedHAL(MujocoHAL):
+    """Counts the stops that it is told."""
+
+    stops = 0
+
+    def estop(self, reason: str) -> None:
+        self.stops += 1
+        super().estop(reason)
+
+
 class Watched(RuleBasedStateMachine):
     """A robot, its watch, and beside them what must hold in plain words."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.hal = MujocoHAL(ROBOT)
+        self.hal = CountedHAL(ROBOT)
         self.hal.connect()
         self.context = Context(transport=MemoryTransport())
         self.node = Node("hal", context=self.context)
@@ -134,6 +144,10 @@ class Watched(RuleBasedStateMachine):
         if self.mode is not Mode.ESTOPPED:
             assert self.hal.read_state().motion.status is HalStatus.STOPPED
             self.relied = self.relied and self.mode not in ARMED
+        stops = self.hal.stops
+        for _ in range(3):  # a real arm's stop may be a ramp, which must not begin again
+            self.watch._on_event(types.new("openral_msgs/msg/EStopEvent", source="button"))
+        assert self.hal.stops == stops
 
     @precondition(lambda self: self.mode in ARMED and not self.relied)
     @rule()

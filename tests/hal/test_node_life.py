@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from openral.manifest.library import load_robot, robot_path
 from openral.ros import Outcome, types
 from openral.ros.clock import NS
 from openral.ros.lifecycle_machine import State
+from openral.ros.priority import urgent
 from openral.safety import topics
 from openral.safety.run_key import RunKey
 from tests.ros.conftest import Graph, domain, graph, wait_until  # noqa: F401 - fixtures
@@ -161,6 +163,27 @@ def test_diagnostics_tell_how_it_is(graph: Graph, ear: Any) -> None:  # noqa: F8
     values = {pair.key: pair.value for pair in status.values}
     assert status.name == "hal: so101_follower"
     assert (values["kernel"], values["state"], values["clock"]) == ("not heard", "holding", "sim")
+
+
+def test_the_thread_that_hears_of_stops_goes_first_while_the_node_is_active(graph: Graph) -> None:  # noqa: F811
+    with urgent():
+        if os.sched_getscheduler(0) != os.SCHED_RR:
+            pytest.skip("this system does not grant priorities")
+
+    def kind(name: str, **options: Any) -> ManifestHALLifecycleNode:
+        return ManifestHALLifecycleNode(RunKey.create(), urgent=True, **options)
+
+    calm = os.sched_getscheduler(0)
+    node: Any = graph.node(kind=kind, parameters={"robot_yaml": "so101_follower"})
+    for step, wanted in (
+        ("configure", calm),
+        ("activate", os.SCHED_RR),
+        ("deactivate", calm),
+        ("activate", os.SCHED_RR),
+        ("shutdown", calm),
+    ):
+        assert node.trigger(step) is Outcome.SUCCESS, node.failure_reason
+        assert os.sched_getscheduler(0) == wanted, step
 
 
 def test_in_lock_step_nothing_happens_between_ticks(graph: Graph, ear: Any) -> None:  # noqa: F811

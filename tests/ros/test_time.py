@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -108,6 +109,16 @@ def test_backward_jumps_are_announced(graph: Any) -> None:
     take_back()
     simulator.tell(1.0)
     assert len(jumps) == 1
+
+
+def test_a_stamp_told_again_is_no_sign_that_time_goes_on() -> None:
+    clock = SimClock()
+    clock.update(5 * NS)
+    time.sleep(0.05)
+    clock.update(5 * NS)
+    assert clock.silent_for_s() >= 0.05
+    clock.update(5 * NS + 1)
+    assert clock.silent_for_s() < 0.05
 
 
 def test_a_missing_clock_is_reported_and_keeps_a_node_inactive(

@@ -23,6 +23,7 @@ from tests.ros.conftest import Graph
         ({"robot_yaml": ""}, "'robot_yaml' is empty"),
         ({"robot_yaml": "r2d2"}, "r2d2"),
         ({"robot_yaml": "ur5e", "warn_only": True, "hal_mode": "real"}, "valid: only with"),
+        ({"robot_yaml": "ur5e", "lockstep": True, "hal_mode": "real"}, "valid only with"),
     ],
 )
 def test_it_is_not_configured_wrongly(graph: Graph, parameters: Any, reason: str) -> None:

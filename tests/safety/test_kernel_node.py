@@ -20,6 +20,7 @@ from openral.safety.case import parse_case
 from openral.safety.explain import explain
 from openral.safety.run_key import RunKey
 from openral.safety.seal import Gatekeeper, Seal
+from tests.hal.node_rig import HOLDING
 from tests.ros.conftest import Graph, wait_until
 from tests.safety.kernel_rig import (
     ACCEPTED,
@@ -216,6 +217,57 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
     wait_until(lambda: rig.failures)
     told = explain(parse_case(rig.failures[-1].evidence, ROBOT), ROBOT)
     assert told["status"] == "world_collision"
+
+
+def test_a_motion_that_has_ended_is_not_judged_any_more(rig: Rig) -> None:
+    rig.start_armed()
+    hal = rig.node.create_publisher(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
+    limp = [0.0] * len(ROBOT.driven)
+
+    wait_until(lambda: hal.has_subscribers)
+
+    def finished() -> bool:
+        if rig.state.state != ARMED:  # a busy machine was late with a proof
+            rig.arm()
+        verdict = rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1))
+        assert verdict.status == ACCEPTED, verdict.detail
+        action: Any = types.decode(f"{MSGS}/SafeAction", wait_until(lambda: rig.safe)[-1])
+        rig.safe.clear()
+        ended = types.new(
+            f"{MSGS}/HalState",
+            header=rig.header(),
+            state=HOLDING,
+            reason="finished",
+            epoch=action.epoch,
+            sequence=action.sequence,
+        )
+        hal.publish(ended)
+        time.sleep(0.1)
+        return bool(rig.state.state == ARMED)
+
+    wait_until(finished)
+    rig.balls(hand())  # what would stop a motion under way
+    time.sleep(0.5)
+    assert rig.state.state == ARMED, rig.state.detail
+
+
+def test_a_clock_that_stands_still_ends_a_motion_proven_for_a_while(
+    graph: Graph, tmp_path: Path
+) -> None:
+    data = yaml.safe_load(robot_path("franka_panda").read_text())
+    data.setdefault("safety", {})["recheck_s"] = 1.0
+    path = tmp_path / "panda.yaml"
+    path.write_text(yaml.safe_dump(data))
+    rig = Rig(graph, simulated=True)
+    try:
+        rig.start_armed(robot=path)
+        limp = [0.0] * len(ROBOT.driven)
+        assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
+        rig.ticking = False
+        wait_until(lambda: rig.state.state == ESTOPPED)
+        assert rig.state.reason == "clock_stalled"
+    finally:
+        rig.close()
 
 
 def test_a_motion_whose_proof_cannot_be_renewed_is_held_or_else_stopped(

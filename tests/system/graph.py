@@ -172,6 +172,7 @@ class Deployment:
         *arguments: str,
         environment: dict[str, str] | None = None,
         command: str = "sim",
+        stderr: int = subprocess.PIPE,
     ) -> None:
         self.domain = domain
         self.lines: list[str] = []
@@ -181,7 +182,7 @@ class Deployment:
             [str(OPENRAL), "deploy", command, *arguments, "--json"],
             env={**(environment or os.environ), "OPENRAL_DOMAIN": str(domain)},
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             start_new_session=True,
         )
@@ -189,8 +190,7 @@ class Deployment:
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        for line in self.process.stderr or ():
             self.lines.append(line.rstrip())
 
     def until(self, condition: Callable[[], Any], timeout_s: float = 60.0) -> Any:

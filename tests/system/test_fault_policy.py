@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from openral.ros.clock import NS
 from openral.ros.goal import GoalStatus
+from openral.safety import topics
+from openral.safety.seal import Seal
+from openral.skill.topics import APPLIED
 from tests.hal.node_rig import ARMED
-from tests.ros.conftest import Graph, _lend_domain
+from tests.ros.conftest import Graph, _lend_domain, wait_until
 from tests.skill import skill_plugins
 from tests.skill.live_rig import RunnerGraphRig
 from tests.system.graph import STILL, Observer, repeated
@@ -62,6 +66,37 @@ def test_a_failing_policy_ends_the_motion(
 
 
 @repeated
+def test_a_motion_that_the_kernel_has_ended_is_taken_up_again(
+    rig: RunnerGraphRig, observer: Observer, repetition: int
+) -> None:
+    goal, _ = rig.under_way("wave", 2, rows=10, size=0.0, after=999)
+    ended = goal.get_result_async()
+    seal = Seal(rig.key, rig.safety.epoch)
+    kind = "openral_msgs/msg/SafeAction"
+    out = rig.node.create_publisher(kind, topics.SAFE_ACTION, topics.COMMAND)
+    wait_until(lambda: out.has_subscribers)
+    states, applied = rig.heard[topics.HAL_STATE], rig.heard[APPLIED]
+    before = len(states)
+
+    def held() -> bool:
+        """The kernel may take the same number for another action meanwhile: then again."""
+        seal.sequence, now = rig.safety.sequence, rig.node.now()
+        out.publish_bytes(seal.seal_hold(now, now + NS // 5, bytes(16)))
+        time.sleep(0.1)
+        return any(state.reason == "kernel" for state in states[before:])
+
+    try:
+        wait_until(held)
+        rows = len(applied)
+        wait_until(lambda: ended.done() or len(applied) > rows + 30)
+        assert not ended.done(), ended.result()
+    finally:
+        goal.cancel(10.0)
+        goal.get_result(30.0)
+        rig.node.destroy_publisher(out)
+
+
+@repeated
 def test_a_frozen_runner_leaves_a_hold_and_gives_its_goal_up_when_it_wakes(
     rig: RunnerGraphRig, observer: Observer, repetition: int
 ) -> None:
@@ -75,7 +110,7 @@ def test_a_frozen_runner_leaves_a_hold_and_gives_its_goal_up_when_it_wakes(
         time.sleep(1.0)
     finally:
         runner.send_signal(signal.SIGCONT)
-    assert ended.result(30.0)[1].reason == "not_armed"  # as far as it can know
+    assert ended.result(30.0)[1].reason == "interrupted"
     time.sleep(0.3)
     assert observer.drift_since(time.monotonic() - resting) <= NO_JUMP
     assert rig.safety.state == ARMED

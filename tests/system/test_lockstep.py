@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,9 @@ from openral.deploy.plan import make_plan
 from openral.deploy.summary import Summary
 from openral.deploy.trace_hash import TRACED, trace_hash
 from openral.ros.recording.reader import Recording
+from openral.safety import topics
+from openral.skill.runner_graph import RunnerGraph
+from openral.skill.runner_node import SkillRunnerNode
 from tests.system.graph import blind_robot
 
 
@@ -36,6 +41,41 @@ def test_one_seed_gives_one_trace(tmp_path: Path) -> None:
     assert first.duration == second.duration
     assert other.trace != first.trace
     assert all(Recording(tmp_path / "a").topics[topic].count > 5 for topic in TRACED)
+
+
+def slow_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real time passes for nothing: a little at each step, and longer than anybody's patience."""
+    step, propose = SkillRunnerNode.step, RunnerGraph.propose
+    steps = itertools.chain([0.0] * 20, [1.2], itertools.repeat(0.01))
+    chunks = itertools.chain([0.0, 10.5], itertools.repeat(0.0))
+
+    def slow_step(self: SkillRunnerNode) -> Any:
+        if self.run is not None:
+            time.sleep(next(steps))
+        return step(self)
+
+    def slow_propose(self: RunnerGraph, chunk: Any) -> None:
+        time.sleep(next(chunks))
+        propose(self, chunk)
+
+    monkeypatch.setattr(SkillRunnerNode, "step", slow_step)
+    monkeypatch.setattr(RunnerGraph, "propose", slow_propose)
+
+
+def test_a_slow_machine_gives_the_same_trace_with_cameras_and_a_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen = {"robot_ref": "panda_mobile", "scene_ref": "kitchen", "duration_s": 1.5}
+    kitchen |= {"skill": "random", "skill_parameters": {"amplitude": 0.004}, "seed": 2}
+    first = play(tmp_path / "a", **kitchen)
+    slow_down(monkeypatch)
+    second = play(tmp_path / "b", **kitchen)
+    for summary in (first, second):
+        assert summary.exit_reason == "1.5 s are over"
+        assert summary.verdicts["accepted"] + summary.verdicts["slowed"] >= 3
+    assert Recording(tmp_path / "b").topics[topics.VOXELS].count > 5
+    assert first.verdicts == second.verdicts
+    assert first.trace == second.trace
 
 
 def test_refusals_are_part_of_the_trace(tmp_path: Path) -> None:

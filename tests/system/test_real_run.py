@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from openral.safety import topics
 from tests.deploy.small_graph import alive
@@ -52,6 +55,30 @@ def test_a_killed_supervisor_leaves_the_arm_without_torque(
     graph.process.wait()
     eventually(lambda: all(s["torque_enable"] == 0 for s in simulator.registers().values()), "off")
     eventually(lambda: not [pid for pid in members if alive(pid)], "all processes gone")
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_lost_kernel_stops_the_arm_once_and_lets_it_go_in_order(
+    deploy: Deploy,
+    simulator: FeetechSimulator,  # noqa: F811
+    tmp_path: Path,
+    fault: signal.Signals,
+) -> None:
+    """Nobody confirms the stop, so that it is told again and again: one ramp must be enough."""
+    ramp = ("--transport", "estop_policy=release", "--transport", "ramp_seconds=0.5")
+    graph = deploy(*arguments(simulator, tmp_path), *ramp, command="run")
+    graph.wait_armed()
+    eventually(lambda: all(s["torque_enable"] == 1 for s in simulator.registers().values()), "on")
+    at = graph.signal("safety_kernel", fault)
+    summary = graph.end()
+    assert summary["returncode"] == 1
+    assert summary["exit_reason"].startswith("safety_kernel")
+    assert time.monotonic() - at < 10.0
+    assert not any("did not end: hal" in line for line in graph.lines), graph.lines
+    eventually(lambda: all(s["torque_enable"] == 0 for s in simulator.registers().values()), "off")
+    for entries in simulator.history().values():
+        limits = [d[0] + 256 * d[1] for address, d in entries if address == 48]
+        assert limits.count(950) == limits.count(50) == 1, limits
 
 
 def test_an_estop_is_acknowledged_by_the_arm(

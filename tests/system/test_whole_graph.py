@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from openral.ros.recording.reader import Recording
 from openral.safety import topics
 from tests.deploy.small_graph import alive
@@ -51,10 +53,17 @@ def test_a_run_with_a_skill_tells_what_it_was(deploy: Deploy, tmp_path: Path) ->
     assert max(stamps) < 3600 * 10**9, "recorded on the graph's clock"
 
 
-def test_ctrl_c_ends_in_order_and_leaves_nothing(deploy: Deploy) -> None:
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "moving and recording"])
+def test_ctrl_c_ends_in_order_and_leaves_nothing(
+    deploy: Deploy, plugins: dict[str, str], tmp_path: Path, busy: bool
+) -> None:
     before = set(Path("/dev/shm").iterdir())
-    graph = deploy(*SCENE, "--robot", "ur5e")
+    wave = ["--skill", "wave", "--param", "rows=10", "--param", "size=0.06", "--param", "after=99"]
+    work = [*wave, "--record", str(tmp_path / "run")] if busy else []
+    graph = deploy(*SCENE, "--robot", "ur5e", *work, environment=plugins)
     graph.wait_armed()
+    if busy:
+        assert graph.wait_moving()
     members = graph.members
     assert len(members) >= 4
     began = time.monotonic()
@@ -63,6 +72,9 @@ def test_ctrl_c_ends_in_order_and_leaves_nothing(deploy: Deploy) -> None:
     assert summary["returncode"] == 0
     assert summary["exit_reason"] == "interrupted (SIGINT)"
     assert summary["estops"] == 0
+    assert not any("killed, because" in line for line in graph.lines)
+    if busy:
+        assert summary["recording"]["messages"] > 0
     assert not [pid for pid in members if alive(pid)]
     assert set(Path("/dev/shm").iterdir()) <= before
 

@@ -51,6 +51,7 @@ class LiveCounter:
                 f"sim_env_yaml={_scene_file(folder, self.start)}",
                 f"wall_clock={not sim_time}",
                 "heartbeat_s=0.1",
+                "known_obstacles=false",  # all that is known was seen
             )
             wait_until(lambda: live.heard[topics.JOINT_STATES], 60.0)
             live.start("openral.world", f"use_sim_time={sim_time}")

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.hal.bridges.cmd_vel import limits, twist_chunk, twist_rows, within
-from openral.manifest import ControlMode, RobotDescription
-from tests.hal.chunks import chunk, slot
+from openral.hal.bridges.cmd_vel import rows_towards, twist_chunk
+from openral.manifest import RobotDescription
 from tests.world.base_room import Room
 from tests.world.counter_streams import tucked
 from tests.world.kitchen_rig import ROBOT, Kitchen, Pose
 
 RUNS = 50 if "OPENRAL_SOAK" in os.environ else 2
 FASTEST = 1.0
+DRIVES = ["holonomic", "differential"]
 ISLAND = ((0.16, 0.06), (1.44, 0.84))
 
 
@@ -32,19 +32,19 @@ def starts_at_island(rng: np.random.Generator, room: Room) -> Pose:
             return pose
 
 
-def starts_with_room(rng: np.random.Generator, room: Room) -> tuple[Pose, float]:
-    """A free place and how far one can drive straight on from it with a hand's width to spare."""
+def starts_with_room(rng: np.random.Generator, room: Room) -> tuple[Pose, float, float]:
+    """A free place, how far to turn there and to drive on with a hand's width to spare."""
     while True:
         x, y, yaw = rng.uniform(-2.2, 2.0), rng.uniform(-1.8, 1.2), rng.uniform(-3.1, 3.1)
-        metres = float(rng.uniform(0.4, 1.2))
-        pose = (float(x), float(y), float(yaw))
-        if room.way(pose, metres) > 0.12:
-            return pose, metres
+        metres, turn = float(rng.uniform(0.4, 1.2)), float(rng.uniform(-0.8, 0.8))
+        turned = [room.gap((float(x), float(y), float(yaw - s * turn))) for s in (0.25, 0.5, 1.0)]
+        if min(turned) > 0.12 and room.way((float(x), float(y), float(yaw)), metres) > 0.12:
+            return (float(x), float(y), float(yaw - turn)), turn, metres
 
 
-def fast_robot() -> RobotDescription:
-    """The robot with an envelope that lets it go at 1 m/s."""
-    data = ROBOT.model_dump()
+def robot_with(drive: str) -> RobotDescription:
+    """The robot with wheels of that kind and an envelope that lets it go at 1 m/s."""
+    data = ROBOT.model_dump() | {"base_drive": drive}
     data["safety"]["base_linear_m_s"] = 1.1 * FASTEST
     for joint in data["joints"]:
         if joint["name"] in ("base_x", "base_y"):
@@ -52,26 +52,21 @@ def fast_robot() -> RobotDescription:
     return RobotDescription.model_validate(data)
 
 
-def cmd_vel(kitchen: Kitchen, forward: float, left: float) -> Any:
+def cmd_vel(kitchen: Kitchen, forward: float, left: float, turn: float = 0.0) -> Any:
     """The chunk that a HAL's node makes of a Twist."""
-    speed, slow = limits(kitchen.robot)
     base = kitchen.hal.read_base()
-    now = within(np.array([base.forward, base.left, base.turn]), speed)
-    rows = twist_rows(now, within(np.array([forward, left, 0.0]), speed), slow)
+    rows = rows_towards(kitchen.robot, [base.forward, base.left, base.turn], [forward, left, turn])
     return twist_chunk(rows, kitchen.now, 1)
 
 
-def twist(forward: float, left: float, turn: float) -> Any:
-    return chunk(slot(ControlMode.BODY_TWIST, [[forward, left, turn]] * 3), dt=0.05)
-
-
+@pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_the_base_stops_short_of_the_island(seed: int) -> None:
+def test_the_base_stops_short_of_the_island(seed: int, drive: str) -> None:
     rng = np.random.default_rng(seed)
     start = starts_at_island(rng, Room())
     speed, aside = float(rng.uniform(0.3, FASTEST)), float(rng.uniform(-0.15, 0.15))
     ahead = speed * math.cos(aside), speed * math.sin(aside)
-    kitchen = Kitchen(start, tucked(), robot=fast_robot(), seed=seed)
+    kitchen = Kitchen(start, tucked(), robot=robot_with(drive), seed=seed)
     try:
         kitchen.step(0.6)
         kitchen.drive(lambda t: cmd_vel(kitchen, *ahead), 2.5 / speed + 2.0, 0.08)
@@ -82,20 +77,26 @@ def test_the_base_stops_short_of_the_island(seed: int) -> None:
         kitchen.close()
 
 
+@pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_free_space_is_not_blocked(seed: int) -> None:
+def test_free_space_is_not_blocked(seed: int, drive: str) -> None:
+    """A base that cannot go sideways reaches its goal although a joystick asks that of it, too."""
     rng = np.random.default_rng(1000 + seed)
-    start, metres = starts_with_room(rng, Room())
-    kitchen = Kitchen(start, tucked(), seed=seed)
+    start, turn, metres = starts_with_room(rng, Room())
+    fastest = float(rng.uniform(0.3, FASTEST))
+    kitchen = Kitchen(start, tucked(), robot=robot_with(drive), seed=seed)
     try:
         kitchen.step(0.6)
-        begin = kitchen.now
-        while kitchen.q[0] < metres - 0.05 and kitchen.now - begin < 15e9:
-            left = metres - float(kitchen.q[0])
-            kitchen.propose(twist(min(0.5, max(0.08, 0.8 * left)), -float(kitchen.q[1]), 0.0))
+        begin, left = kitchen.now, metres
+        while left > 0.05 and kitchen.now - begin < 15e9:
+            x, y, yaw = (float(value) for value in kitchen.q[:3])
+            left = metres - x * math.cos(turn) - y * math.sin(turn)
+            aside, askew = y * math.cos(turn) - x * math.sin(turn), turn - yaw
+            ahead = 0.0 if abs(askew) > 0.05 else min(fastest, max(0.08, 0.8 * left))
+            kitchen.propose(cmd_vel(kitchen, ahead, -aside, 2.0 * askew))
             assert not kitchen.stopped, str(kitchen.verdicts[-1])
-            kitchen.step(0.1)
-        assert kitchen.q[0] >= metres - 0.05
+            kitchen.step(0.08)
+        assert left <= 0.05
         assert not kitchen.contacts
     finally:
         kitchen.close()

@@ -52,7 +52,6 @@ class Child:
         assert self._process.stdout is not None
         self.tail = logs.follow(spec.name, self._process.stdout)
         self.ended = threading.Event()
-        self.stopped = False
         self._on_change = on_change
         with urgent():
             threading.Thread(target=self._wait, name=f"wait-{spec.name}", daemon=True).start()
@@ -65,10 +64,12 @@ class Child:
     def _wait(self) -> None:
         """The system tells a parent at once, also when a child was only stopped."""
         watched = os.WEXITED | os.WSTOPPED | os.WNOWAIT
-        while (news := os.waitid(os.P_PID, self.pid, watched)) and news.si_code == os.CLD_STOPPED:
-            os.waitid(os.P_PID, self.pid, os.WSTOPPED)
-            self.stopped = True
-            self._on_change(self)
+        with suppress(ChildProcessError):  # somebody else has taken note of its end
+            while (news := os.waitid(os.P_PID, self.pid, watched)) is not None:
+                if news.si_code != os.CLD_STOPPED:
+                    break
+                os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG)
+                self._on_change(self)
         self._process.wait()
         self.ended.set()
         self._on_change(self)
@@ -86,9 +87,10 @@ class Child:
 
     def ask_to_end(self) -> None:
         """SIGTERM to the node; a stopped one is woken for it."""
-        with suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGTERM)
-            self._process.send_signal(signal.SIGCONT)
+        if not self.ended.is_set():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
+                os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         """SIGKILL to it and to everything that it started in its session."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from openral.hal.hal_parameters import HalParameters
 from openral.manifest import RobotDescription
 from openral.safety.kernel_parameters import KernelParameters
 
 
 def deadman_text(robot: RobotDescription) -> str:
     """The limits that hold for this robot, one a line."""
-    kernel, envelope = KernelParameters(), robot.safety
+    kernel, hal, envelope = KernelParameters(), HalParameters(), robot.safety
     driver = f"{robot.hal.real} {dict(robot.hal.parameters) or ''}".rstrip()
     lines = {
         "driver": driver,
-        "heartbeat": f"the kernel beats at {kernel.heartbeat_hz:g} Hz; the robot holds without it",
+        "heartbeat": f"the kernel beats at {kernel.heartbeat_hz:g} Hz; without it the robot holds "
+        f"after {hal.heartbeat_s:g} s",
         "approval": f"a motion must start within {kernel.start_within_s:g} s or is dropped",
         "joint state": f"no motion passes on a state older than {envelope.state_max_age_s:g} s",
         "after a motion": "the robot holds its pose; it never repeats or extrapolates",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import threading
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from openral.deploy.log_stream import LogStream
 from openral.deploy.monitor import HAL_STATES, STATES, Monitor
 
 _REFRESH_S = 0.25
@@ -16,56 +17,75 @@ _COLOURS = {"hal": "cyan", "safety_kernel": "magenta", "skill_runner": "green", 
 
 
 class Display:
-    """`log` may be called from any thread; `update` from the main one, as often as one likes."""
+    """All of it is drawn on the thread of `logs`: a terminal that stands still holds up nobody."""
 
     def __init__(self, title: str) -> None:
         from rich.console import Console
 
         self._title = title
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        # Not sys.stderr: its lock would be held for as long as the terminal stands still.
+        out = os.fdopen(2, "w", encoding=sys.stderr.encoding, errors="replace", closefd=False)
+        self._console = Console(file=out, highlight=False, soft_wrap=True)
         self._live: Any = None
         self._shown = 0.0
-        self._lock = threading.Lock()
+        self.logs = LogStream(self._log)
+        """Where lines of all nodes go."""
 
-    def log(self, name: str, line: str) -> None:
-        """One line of a node."""
+    def say(self, line: str) -> None:
+        """A line of the supervisor itself."""
+        self.logs.add("supervisor", line)
+
+    def update(self, monitor: Monitor, phase: str, feedback: Any) -> None:
+        """Shows how it goes, if it is time to: a table, or a line where there is no terminal."""
+        now = time.monotonic()
+        is_terminal = self._console.is_terminal
+        if now - self._shown < (_REFRESH_S if is_terminal else _PLAIN_EVERY_S):
+            return
+        self._shown = now
+        self.logs.draw(partial(self._draw if is_terminal else self._tell, monitor, phase, feedback))
+
+    def close(self) -> None:
+        """Takes the table away and prints what is left, if the terminal takes it."""
+        self.logs.draw(self._stop)
+        self.logs.close()
+
+    def _log(self, name: str, line: str) -> None:
         from rich.text import Text
 
         text = Text(f"{name:>13} │ ", style=_COLOURS.get(name, "yellow"))
-        self._console.print(text.append(line, style="default"))
+        self._console.print(text.append(_plain(line), style="default"))
 
-    def update(
-        self, monitor: Monitor, phase: str, feedback: Any, say: Callable[[str], None]
-    ) -> None:
-        """Shows how it goes, if it is time to; where there is no terminal, by a line to `say`."""
-        now = time.monotonic()
-        every = _REFRESH_S if self._console.is_terminal else _PLAIN_EVERY_S
-        if now - self._shown < every:
-            return
-        self._shown = now
-        if not self._console.is_terminal:
-            say(_line(monitor, phase, feedback))
-            return
-        with self._lock:
-            if self._live is None:
-                from rich.live import Live
+    def _tell(self, monitor: Monitor, phase: str, feedback: Any) -> None:
+        self._log("supervisor", _line(monitor, phase, feedback))
 
-                self._live = Live(console=self._console, auto_refresh=False, transient=True)
-                self._live.start()
-            self._live.update(_table(self._title, monitor, phase, feedback), refresh=True)
+    def _draw(self, monitor: Monitor, phase: str, feedback: Any) -> None:
+        if self._live is None:
+            from rich.live import Live
 
-    def close(self) -> None:
-        """Takes the table away."""
-        with self._lock:
-            if self._live is not None:
-                self._live.stop()
-                self._live = None
-        sys.stderr.flush()
+            self._live = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(_table(self._title, monitor, phase, feedback), refresh=True)
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def _plain(text: str) -> str:
+    """What anybody on the bus may have written, without codes that a terminal would obey."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _facts(monitor: Monitor, phase: str, feedback: Any) -> dict[str, str]:
     wall, graph = monitor.elapsed()
-    verdicts = ", ".join(f"{count} {name}" for name, count in monitor.verdicts.items())
+    verdicts = ", ".join(f"{count} {name}" for name, count in monitor.verdicts.copy().items())
     facts = {"time": f"{graph:.1f} s, {graph / wall:.2f}x real time" if wall > 0 else ""}
     if monitor.safety is not None:
         state = STATES[monitor.safety.state] if monitor.safety.state < len(STATES) else "?"
@@ -91,15 +111,18 @@ def _line(monitor: Monitor, phase: str, feedback: Any) -> str:
 
 def _table(title: str, monitor: Monitor, phase: str, feedback: Any) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, show_header=False, box=None, title_justify="left")
+    table = Table(title=Text(title), show_header=False, box=None, title_justify="left")
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for name, text in _facts(monitor, phase, feedback).items():
         stopped = text.startswith("ESTOPPED")
-        table.add_row(name, f"[bold red]{text}[/]" if stopped else text)
+        table.add_row(name, Text(_plain(text), style="bold red" if stopped else ""))
     for topic, track in monitor.tracks.items():
         hz, wanted = track.live_hz, track.stream.hz
         colour = "green" if hz >= 0.9 * wanted else "yellow"
-        table.add_row(topic, f"[{colour}]{hz:5.1f}[/] of {wanted:g} Hz")
+        table.add_row(
+            topic, Text(f"{hz:5.1f}", style=colour).append(f" of {wanted:g} Hz", "default")
+        )
     return table

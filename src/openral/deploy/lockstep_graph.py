@@ -26,11 +26,6 @@ from openral.world.node import WorldNode
 _ARM_TICKS = 500
 _LOOK_TICKS = 50
 _ANSWER_S = 20.0
-_KERNEL = {
-    # Real time means nothing here: a slow policy is no stalled clock, a fast run no flood.
-    "clock_stall_s": 10.0,
-    "max_candidates_hz": 2000.0,
-}
 
 
 class LockstepGraph:
@@ -54,7 +49,7 @@ class LockstepGraph:
         simulated = {"use_sim_time": True}
         hal = given["hal"] | {"lockstep": True}
         self.hal = ManifestHALLifecycleNode(key, context=context, parameters=hal)
-        kernel = given["safety_kernel"] | _KERNEL | simulated
+        kernel = given["safety_kernel"] | {"lockstep": True} | simulated
         self.kernel = SafetyKernelNode(key, context=context, parameters=kernel)
         self.node = Node("supervisor", context=context, parameters=simulated)
         self._add(self.hal, "configure", "activate")

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
-from openral.deploy.log_stream import LogStream
 from openral.deploy.plan import NodeSpec, Plan
 from openral.deploy.processes import Processes
 from openral.deploy.streams import streams_of
@@ -62,9 +62,9 @@ class Supervisor:
 
     def _run(self) -> Summary:
         previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
-        self._logs = LogStream(self._display.log)
         try:
-            self._processes = Processes(self.plan, self._logs, self._network, self._on_change)
+            logs = self._display.logs
+            self._processes = Processes(self.plan, logs, self._network, self._on_change)
             self._live()
         except Ended as ended:
             self._fault = ended.reason if ended.is_fault else ""
@@ -89,7 +89,9 @@ class Supervisor:
     def _on_change(self, child: Child) -> None:
         """On the child's own thread: a robot must not move on until this loop comes to look."""
         if child.spec.critical and self._link is not None and not self._ending:
-            self._link.tell_stop(f"{child.spec.name} is gone")
+            state = "has ended" if child.ended.is_set() else "was stopped"
+            with suppress(OpenralError):  # the loop comes to it as well
+                self._link.tell_stop(f"{child.spec.name} {state}")
         self._wake.set()
 
     def _look(self) -> None:
@@ -111,7 +113,7 @@ class Supervisor:
             self._lost(name, text)
 
     def _lost(self, name: str, text: str) -> None:
-        self._say(text)
+        self._display.say(text)
         self.summary.failures.append(text)
         if self._link is not None:
             self._link.monitor.unwatch(name)
@@ -164,7 +166,7 @@ class Supervisor:
         if clock == "sim" and self._options.mode == "real":
             raise Ended.fault("hal says that it runs on simulated time; hardware does not")
         self.summary.clock = clock
-        self._say(f"the graph runs on {'simulated' if clock == 'sim' else 'wall'} time")
+        self._display.say(f"the graph runs on {'simulated' if clock == 'sim' else 'wall'} time")
         link.node.set_parameters([Parameter("use_sim_time", clock == "sim")])
 
     def _arm(self) -> None:
@@ -176,7 +178,7 @@ class Supervisor:
         while True:
             answer = link.call("std_srvs/srv/Trigger", topics.RESET, _ARM_S)
             if answer.success:
-                self._say(answer.message)
+                self._display.say(answer.message)
                 return
             if time.monotonic() > give_up:
                 raise Ended.fault(f"the kernel does not arm: {answer.message}")
@@ -209,13 +211,10 @@ class Supervisor:
             at = simulated.now_ns() / NS
             raise Ended.fault(f"simulated time stands still at {at:.2f} s")
 
-    def _say(self, line: str) -> None:
-        self._logs.add("supervisor", line)
-
     def _show(self) -> None:
         assert self._link is not None
         feedback = self._goals.feedback if self._goals is not None else None
-        self._display.update(self._link.monitor, self._phase, feedback, self._say)
+        self._display.update(self._link.monitor, self._phase, feedback)
 
     # The end
 
@@ -226,7 +225,7 @@ class Supervisor:
         if link is not None:
             if self._fault:
                 link.stop_robot(self._fault)
-                self._say(f"{self._fault}: the robot was told to stop")
+                self._display.say(f"{self._fault}: the robot was told to stop")
             if began:
                 summary.take(link.monitor, self._command_at)
             if not self._fault and self._goals is not None:
@@ -238,12 +237,11 @@ class Supervisor:
         if self._processes is not None:
             killed = self._processes.end()
             if killed:
-                self._say(f"killed, because they did not end: {', '.join(killed)}")
+                self._display.say(f"killed, because they did not end: {', '.join(killed)}")
         if self._options.record is not None:
             summary.recording = _recorded(self._options.record)
         if link is not None:
             link.close()
-        self._logs.close()
         self._display.close()
 
 

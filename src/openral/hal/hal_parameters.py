@@ -39,6 +39,8 @@ class HalParameters(NodeSettings):
     """No threads: a program drives the node with `tick`."""
     view: bool = False
     """Show the simulation in a window, where there is a display."""
+    known_obstacles: bool = True
+    """Tell the boxes that a scene is built of, as what is known without looking."""
     joint_state_hz: float = 50.0
     """Rate of joint states, odometry and transforms, on the graph's clock."""
     camera_hz: float = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 
 from openral import tracing
 from openral.errors import OpenralError, TransportError
@@ -42,6 +43,7 @@ from openral.hal.protocols import (
 from openral.hal.sim_attached import SimAttachedHAL
 from openral.hal.snapshot import HalStatus, Snapshot
 from openral.hal.state_pump import StatePump
+from openral.ros.clock import NS
 from openral.ros.lifecycle_machine import State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.safety.run_key import RunKey
@@ -79,7 +81,8 @@ class LiveHAL:
         gatekeeper = Gatekeeper(key, time.now)
         self.record = GateRecord(gatekeeper.refused)
         patience = None if settings.lockstep else settings.heartbeat_s
-        self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by)
+        steady = (lambda: time.now() / NS) if settings.lockstep else monotonic
+        self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by, steady)
         self.gate = SafeActionGate(
             hal, time, gatekeeper, self.record, self.watch.may_move, self._refused
         )
@@ -88,7 +91,7 @@ class LiveHAL:
         self._applied = AppliedActionBridge(self.ports, time)
         self.watch.on_stop = self._state.publish
         self._attach_robot()
-        self._attach_scene()
+        self._attach_scene(settings.known_obstacles)
         streams = sensor_streams(self.ports, hal, time, settings)
         self._sensors = SimSensorBridge(streams, not settings.lockstep, self._blind)
         self._active = Ports(node)
@@ -110,14 +113,14 @@ class LiveHAL:
         if robot.base_joints and isinstance(self.hal, MobileBase):
             self._base = MobileBaseBridge(self.ports, robot, self.time)
 
-    def _attach_scene(self) -> None:
+    def _attach_scene(self, known_obstacles: bool) -> None:
         hal, robot = self.hal, self.hal.robot
         self._scene = hal if isinstance(hal, SceneSource) else None
         self._episode = self._world = self._objects = None
         if self._scene is None:
             return
         view = BaseView(robot)
-        boxes = self._scene.known_boxes()
+        boxes = self._scene.known_boxes() if known_obstacles else ()
         self._world = WorldCollisionBridge(self.ports, robot, view, self.time, boxes)
         self._objects = ObjectsBridge(self.ports, robot, view, self.time)
         self._episode = EpisodeBridge(self.ports, hal, self.watch.may_move)

@@ -40,14 +40,15 @@ class SimClock:
         return self._now_ns or 0
 
     def silent_for_s(self) -> float:
-        """Wall seconds since the last stamp, or since this clock was made."""
+        """Wall seconds since the stamp last changed, or since this clock was made."""
         return time.monotonic() - self._heard_at
 
     def update(self, now_ns: int) -> None:
         """Takes a stamp; announces it to sleepers, alarms and, if it went back, jump callbacks."""
         with self._changed:
             before, self._now_ns = self._now_ns, now_ns
-            self._heard_at = time.monotonic()
+            if now_ns != before:
+                self._heard_at = time.monotonic()
             went_back = before is not None and now_ns < before
             if before is None or went_back:
                 self.began_ns = now_ns

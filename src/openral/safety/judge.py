@@ -71,10 +71,11 @@ class Judge:
         running, stamp = self._running, hal.header.stamp
         if running is None:
             return
-        at = stamp.sec * NS + stamp.nanosec
-        if self._held_ns is not None and at > self._held_ns and hal.state != _EXECUTING:
+        mine = hal.epoch == self._node.seal.epoch and hal.sequence == running.sequence
+        held = self._held_ns is not None and stamp.sec * NS + stamp.nanosec > self._held_ns
+        if hal.state != _EXECUTING and (mine or held):  # it has ended
             self.forget()
-        elif hal.epoch == self._node.seal.epoch:
+        elif mine:
             running.heard(hal)
 
     def clock_fault(self) -> str:
@@ -84,7 +85,7 @@ class Judge:
             return ""
         if not simulated.ready:
             return "simulated time was never heard"
-        silent = simulated.silent_for_s()
+        silent = 0.0 if self._settings.lockstep else simulated.silent_for_s()
         if silent > self._settings.clock_stall_s:
             return f"simulated time has stood still for {silent:.1f} s"
         return ""
@@ -92,7 +93,7 @@ class Judge:
     def take(self, payload: bytes, source: int = 0) -> None:
         """Handles one candidate; `source` tells its publisher from others."""
         status = self._node.status
-        if not self._limit.allow(time.monotonic(), source):
+        if not self._limit.allow(self._node.steady(), source):
             status.dropped += 1
             return
         began = time.perf_counter_ns()
@@ -174,6 +175,11 @@ class Judge:
             self._node.report_stop(decision.reason, detail, payload, trace_id, recovering, now)
         elif decision.status == DROPPED or (decision.status == ACCEPTED and decision.detail):
             self._node.report_drop(decision.reason, decision.detail, head.trace_id)
+
+    def look_at_clock(self) -> None:
+        """To be called often, in real time: a proof must not last because time stands still."""
+        if self._running is not None and (fault := self.clock_fault()):
+            self._end("clock_stalled", fault, self._running.payload, self._node.now())
 
     def _recheck(self) -> None:
         """Judges what is left of the running chunk from the state that is measured now."""

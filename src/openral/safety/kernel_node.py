@@ -28,6 +28,7 @@ from openral.safety.verdict_message import STOP, WARNING, estop_event, failure_m
 
 _REPORT_EVERY_S = 1.0
 _LONGEST_TEXT = 300
+_STALL_S, _NEVER_S = 2.0, 1e9
 _CANDIDATES = QoS(depth=200)
 """Deep enough that one who floods does not push out what others propose."""
 
@@ -61,6 +62,7 @@ class SafetyKernelNode(LifecycleNode):
             requires_voxels=robot.safety.requires_voxels or settings.requires_voxels,
             warn_only=settings.warn_only,
             simulated=settings.hal_mode == "sim",
+            stall_s=_NEVER_S if settings.lockstep else _STALL_S,
         )
         self.kernel.estop("never armed")
         self._stop_watch = StopWatch(self._seal.epoch, settings.stop_answer_s)
@@ -68,7 +70,9 @@ class SafetyKernelNode(LifecycleNode):
         self._open()
         self.judge = Judge(self, self._safe, self._verdicts)
         self._undo += [self.judge.close, self.clock.on_jump(self._on_jump)]
-        self._wall_timer(1 / settings.heartbeat_hz, self._beat)
+        make = self.create_timer if settings.lockstep else self.create_wall_timer
+        beat = make(1 / settings.heartbeat_hz, self._beat)
+        self._undo.append(lambda: self.destroy_timer(beat))
         self._beat()
         if settings.warn_only:
             self.log.warning("WARN ONLY: unsafe motions will be executed", robot=robot.id)
@@ -166,7 +170,7 @@ class SafetyKernelNode(LifecycleNode):
 
     def report_drop(self, reason: str, detail: str, trace_id: bytes) -> None:
         """Tells that motion is dropped, at most once a second for each reason."""
-        steady = time.monotonic()
+        steady = self.steady()
         if steady - self._reported.get(reason, -_REPORT_EVERY_S) < _REPORT_EVERY_S:
             return
         self._reported[reason] = steady
@@ -185,6 +189,7 @@ class SafetyKernelNode(LifecycleNode):
     def _beat(self) -> None:
         self._look_at_clock()
         self._tell()
+        self.judge.look_at_clock()
         self._stop_watch.check()
         if (flooded := self.judge.flooded) != self._flooded:
             limit = self.settings.max_candidates_hz
@@ -205,6 +210,10 @@ class SafetyKernelNode(LifecycleNode):
             before, after = jump.before_ns / NS, jump.after_ns / NS
             text = f"simulated time went back from {before:.3f} s to {after:.3f} s"
             self.stop("kernel", "clock_back", text)
+
+    def steady(self) -> float:
+        """Seconds for what must not take long: real ones, in lock-step the graph's."""
+        return self.now() / NS if self.settings.lockstep else time.monotonic()
 
     @property
     def seal(self) -> Seal:
@@ -233,10 +242,11 @@ class SafetyKernelNode(LifecycleNode):
             response.success, response.message = False, refusal
             return response
         self.judge.forget()
+        forgotten = self.inputs.forget_dead()
         self.kernel.reset()
         self._enter(Mode.ARMED, "operator", "reset", "armed from the measured pose")
         response.success = True
-        response.message = "armed" + self.inputs.margin_hint()
+        response.message = "armed" + forgotten + self.inputs.margin_hint()
         return response
 
     def _on_recover(self, request: Any, response: Any) -> Any:
@@ -281,10 +291,6 @@ class SafetyKernelNode(LifecycleNode):
         made = self.create_subscription(f"openral_msgs/msg/{kind}", topic, callback, qos, raw=raw)
         undo.append(lambda: self.destroy_subscription(made))
         return made
-
-    def _wall_timer(self, period_s: float, callback: Callable[[], None]) -> None:
-        timer = self.create_wall_timer(period_s, callback)
-        self._undo.append(lambda: self.destroy_timer(timer))
 
 
 def _run_all(calls: list[Callable[[], None]]) -> None:

@@ -11,7 +11,7 @@ from openral.ros.node_settings import Choices, NodeSettings, Ranges
 
 @dataclass(frozen=True)
 class KernelParameters(NodeSettings):
-    """None of them switches a check off; `warn_only` is refused outside a simulation."""
+    """None of them lets unproven motion pass but `warn_only`, which a simulation alone may have."""
 
     RANGES: ClassVar[Ranges] = {
         "heartbeat_hz": (20.0, 500.0),
@@ -43,6 +43,8 @@ class KernelParameters(NodeSettings):
     """Proposals beyond this rate are dropped unread; several proposers share it alike."""
     clock_stall_s: float = 0.5
     """Real time without a new /clock after which simulated time counts as stalled."""
+    lockstep: bool = False
+    """Real time means nothing, as the simulation waits for this node: simulation only."""
     stop_answer_s: float = 0.5
     """How long the e-stop service waits for the HAL to acknowledge."""
 
@@ -54,3 +56,5 @@ class KernelParameters(NodeSettings):
                 f"warn_only lets refused motions pass and hal_mode is '{self.hal_mode}'; "
                 "valid: only with hal_mode 'sim'"
             )
+        if self.lockstep and self.hal_mode != "sim":
+            raise ConfigError("lockstep cannot see time stall: valid only with hal_mode 'sim'")

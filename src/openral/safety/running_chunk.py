@@ -49,9 +49,7 @@ class RunningChunk:
         return back or (now_ns > self.proven_until_ns and not self.proven_to_the_end)
 
     def heard(self, hal: Any) -> None:
-        """Takes a HalState: it bounds when the HAL began."""
-        if hal.sequence != self.sequence:
-            return
+        """Takes a HalState that is about it: it bounds when the HAL began."""
         at = hal.header.stamp.sec * NS + hal.header.stamp.nanosec
         latest = at - hal.row * self._dt_ns
         self._started_ns = min(max(self._started_ns, latest - self._dt_ns), latest)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class Flight:
     """Joint positions that the first row starts from."""
     proposed_ns: int
     policy_s: float = 0.0
+    steady: Callable[[], float] = time.monotonic
+    """The clock by which a verdict is waited for."""
     verdict: Any = None
     """The kernel's answer, once it came."""
     safe_sequence: int | None = None
@@ -44,13 +46,15 @@ class Flight:
     """Largest difference between an applied and a measured joint position."""
     interrupted: str = ""
     """Why the HAL ended it early."""
-    _sent_s: float = field(default_factory=time.monotonic)
     _started_ns: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._sent_s = self.steady()
 
     @property
     def waited_s(self) -> float:
-        """Real seconds since it was proposed."""
-        return time.monotonic() - self._sent_s
+        """Seconds since it was proposed."""
+        return self.steady() - self._sent_s
 
     @property
     def rows(self) -> int:

@@ -30,6 +30,8 @@ _NOT_APPLIED_S = 0.5
 _RETRY_S = 0.1
 _THINK_MARGIN = 1.25
 _BY_SCENE = ("episode over", "scene reset")
+_BY_KERNEL = "kernel"
+"""The HAL's word for a motion that the kernel had ended, because its proof could not go on."""
 
 
 class Proposer:
@@ -49,7 +51,7 @@ class Proposer:
         self._graph, self._settings, self._skill = graph, settings, skill
         self._space, self._state, self._cameras = space, state, cameras
         self._policy, self._maker = policy, maker
-        self._lead_s = 0.0 if settings.policy == "inline" else settings.lead_s
+        self._lead_s = 0.0 if graph.inline else settings.lead_s
         self._answer_s = skill.timeout_s or settings.answer_timeout_s
         self.flight: Flight | None = None
         """The chunk that was proposed last, while it is under way."""
@@ -100,7 +102,8 @@ class Proposer:
         now = self._graph.now()
         chunk = self._maker.chunk(slots, dt, trace_id, now)
         start = self._from()
-        flight = Flight(trace_id, chunk.sequence, slots, dt, start, now, policy_s)
+        steady = self._graph.steady
+        flight = Flight(trace_id, chunk.sequence, slots, dt, start, now, policy_s, steady)
         self.chunks += 1
         with tracing.span(
             "skill.step", trace_id, self._began_ns, skill=self._skill.id, rows=flight.rows
@@ -135,8 +138,8 @@ class Proposer:
         try:
             seen = self._graph.observer.observe(self._state, self._cameras)
         except PerceptionStale:
-            self._blind_s = self._blind_s or time.monotonic()
-            if time.monotonic() - self._blind_s > self._settings.drop_patience_s:
+            self._blind_s = self._blind_s or self._graph.steady()
+            if self._graph.steady() - self._blind_s > self._settings.drop_patience_s:
                 raise
             return
         self._blind_s = None
@@ -163,6 +166,9 @@ class Proposer:
             return Ending(False, "refused", str(flight.verdict.detail))
         if not flight.accepted:
             return self._again(flight, f"{flight.verdict.reason}: {flight.verdict.detail}")
+        if flight.interrupted == _BY_KERNEL:
+            self._held()
+            return None
         if flight.interrupted and not self._graph.stopped_by:
             return self._interrupted(flight)
         lost = flight.safe_sequence is None and flight.elapsed_s(now) > _NOT_APPLIED_S
@@ -189,11 +195,18 @@ class Proposer:
             self._graph.record(flight.record(self._graph.now()))
 
     def _interrupted(self, flight: Flight) -> Ending | None:
-        self._ended_s = self._ended_s or time.monotonic()
+        self._ended_s = self._ended_s or self._graph.steady()
         by_scene = flight.interrupted in _BY_SCENE and self._graph.episode is not None
-        if by_scene and time.monotonic() - self._ended_s < _NO_VERDICT_S:
+        if by_scene and self._graph.steady() - self._ended_s < _NO_VERDICT_S:
             return None
         return Ending(False, "interrupted", f"the HAL ended a motion: {flight.interrupted}")
+
+    def _held(self) -> None:
+        """The robot stands somewhere on the way: the skill is asked anew, from there."""
+        self.last_verdict = "held"
+        self.land()
+        self._next = self._told = None
+        self._retry_ns = self._graph.now() + _RETRY_S * NS
 
     def _again(self, flight: Flight, why: str) -> Ending | None:
         """Nothing of it was executed: the same rows are proposed again, for a while."""
@@ -201,9 +214,9 @@ class Proposer:
         self.land()
         self._next = list(flight.slots)
         self.trace_id = self._maker.trace_id()
-        self._dropped_s = self._dropped_s or time.monotonic()
+        self._dropped_s = self._dropped_s or self._graph.steady()
         self._retry_ns = self._graph.now() + _RETRY_S * NS
-        if time.monotonic() - self._dropped_s > self._settings.drop_patience_s:
+        if self._graph.steady() - self._dropped_s > self._settings.drop_patience_s:
             return Ending(False, "refused", f"dropped again and again: {why}")
         return None
 

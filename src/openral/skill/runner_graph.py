@@ -13,10 +13,12 @@ from typing import Any
 from openral.errors import CapabilityMismatch, ConfigError
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros import types
+from openral.ros.clock import NS
 from openral.ros.node import Node, time_message
 from openral.ros.qos import COMMAND, LATCHED, SENSOR, STATE, QoS
 from openral.skill import topics
 from openral.skill.bus_observer import BusObserver
+from openral.skill.runner_parameters import RunnerParameters
 
 _ARMED, _ESTOPPED, _RECOVERY = 1, 2, 3
 _EXECUTING = 1
@@ -28,8 +30,10 @@ _MSGS = "openral_msgs/msg"
 class RunnerGraph:
     """Opened while the runner is active. `listener` hears verdicts, applied rows, HAL states."""
 
-    def __init__(self, node: Node, robot: RobotDescription, hal_node: str, modes: list[str]):
+    def __init__(self, node: Node, robot: RobotDescription, settings: RunnerParameters) -> None:
         self.node, self.robot = node, robot
+        self.inline = settings.policy == "inline"
+        """Whether the graph waits for this runner, so that only its own time counts."""
         self.lock = threading.RLock()
         """Held while a run looks at what was heard, and while something is being heard."""
         self.observer = BusObserver(node, robot, self.lock)
@@ -40,7 +44,7 @@ class RunnerGraph:
         self.episode: dict[str, Any] | None = None
         """The scene's own word on its task; None: there is no simulated task."""
         self._safety_s = 0.0
-        self._hal_node = hal_node
+        self._hal_node, modes = settings.hal_node, settings.control_modes
         self._modes = None if not modes else frozenset(map(_mode, modes))
         self._asked: Future[Any] | None = None
         self._undo: list[Callable[[], None]] = []
@@ -89,7 +93,7 @@ class RunnerGraph:
 
     def _on_safety(self, message: Any) -> None:
         with self.lock:
-            self.safety, self._safety_s = message, time.monotonic()
+            self.safety, self._safety_s = message, self.steady()
             if self.listener is not None:
                 self.listener.wake()
 
@@ -108,11 +112,15 @@ class RunnerGraph:
         """The graph's time."""
         return self.node.now()
 
+    def steady(self) -> float:
+        """Seconds for what must not take long: real ones, in lock-step the graph's."""
+        return self.now() / NS if self.inline else time.monotonic()
+
     def not_armed(self) -> str:
         """Why nothing would pass the kernel now, in a sentence; empty: it is armed."""
         if self.safety is None:
             return f"no safety kernel was heard on {topics.SAFETY_STATE}"
-        silent = time.monotonic() - self._safety_s
+        silent = self.steady() - self._safety_s
         if silent > _SILENT_S:
             return f"the safety kernel has been silent for {silent:.1f} s"
         if self.safety.state in (_ARMED, _RECOVERY):

@@ -48,7 +48,7 @@ class SkillRunnerNode(LifecycleNode):
         settings.check()
         robot = load_robot(settings.robot_yaml)
         self._scene = load_scene(settings.sim_env_yaml) if settings.sim_env_yaml else None
-        self.graph = RunnerGraph(self, robot, settings.hal_node, settings.control_modes)
+        self.graph = RunnerGraph(self, robot, settings)
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:

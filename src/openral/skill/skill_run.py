@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +26,7 @@ from openral.skill.state_vector import StateVector
 _SCENE_GRACE_S = 2.0
 _AT_START = 0.1  # rad or m from the starting pose
 _REST_WITHIN_S = 1.0
+_ASLEEP_S = 1.0
 
 
 class SkillRun:
@@ -48,9 +48,9 @@ class SkillRun:
         """Set by whoever wants it to end."""
         self._graph, self._settings, self._scene = graph, settings, scene
         self._policy, self._maker = policy, maker
-        self._inline = settings.policy == "inline"
+        self._inline = graph.inline
         self._stage: Callable[[], Ending | None] = self._fit
-        self._since = time.monotonic()
+        self._since = self._looked_s = graph.steady()
         self._episode = EpisodeWatch(graph)
         self._proposer: Proposer | None = None
         self._ending: Ending | None = None
@@ -138,10 +138,10 @@ class SkillRun:
         return None
 
     def _enter(self, stage: Callable[[], Ending | None]) -> None:
-        self._stage, self._since = stage, time.monotonic()
+        self._stage, self._since = stage, self._graph.steady()
 
     def _waited(self) -> float:
-        return time.monotonic() - self._since
+        return self._graph.steady() - self._since
 
     def _wait_for(self, lacking: str, reason: str) -> Ending | None:
         if self._waited() > self._settings.wait_s:
@@ -172,13 +172,17 @@ class SkillRun:
             return self._wait_for(lacking, "observation")
         if self._scene is not None and grace and not observer.knows_world:
             return None
+        try:
+            obstacles = observer.obstacles
+        except PerceptionStale as error:
+            return self._wait_for(str(error), "observation")
         context = SkillContext(
             robot=self._graph.robot,
             rate_hz=self._skill.rate_hz,
             action_dim=self._skill.action.dimension,
             instruction=self.order.instruction or (task.instruction if task else ""),
             root_pose=observer.root_pose,
-            obstacles=observer.obstacles,
+            obstacles=obstacles,
             object_halves=observer.object_halves,
         )
         parameters = {**self._skill.parameters, **self.order.parameters}
@@ -228,6 +232,7 @@ class SkillRun:
         self._policy.reset(self.order.seed)
         self._episode.begin()
         self.phase = "running"
+        self._looked_s = self._graph.steady()
         self._enter(self._drive)
         return None
 
@@ -243,6 +248,10 @@ class SkillRun:
 
     def _drive(self) -> Ending | None:
         assert self._proposer is not None
+        now = self._graph.steady()
+        asleep, self._looked_s = now - self._looked_s, now
+        if asleep > _ASLEEP_S:
+            return Ending(False, "interrupted", f"this runner stood still for {asleep:.1f} s")
         if ended := self._episode.ending():
             return ended
         if self._episode.begun_anew():

@@ -59,6 +59,8 @@ class KernelWatch:
         self._mode: Mode | None = None
         self._distrusted = ""
         self._own_event: Any = None
+        self._asked = False
+        """Whether somebody asked for a stop that the kernel has not confirmed."""
         self._silent_s = self._checked_s = 0.0
         self._event_s = self._stop_s = self._cleared_s = float("-inf")
 
@@ -102,6 +104,8 @@ class KernelWatch:
         if not restarted and before is not None:
             self.longest_silence_s = max(self.longest_silence_s, self._silent_s)
         self._place, self._silent_s, self._mode = place, 0.0, Mode(state.state)
+        if self._mode in (Mode.ESTOPPED, Mode.IDLE):
+            self._asked = False
         if self._mode is Mode.ESTOPPED:
             self._distrusted = ""
             fresh = before is not Mode.ESTOPPED
@@ -165,7 +169,8 @@ class KernelWatch:
         """Somebody asks for a stop: it is applied before the kernel confirms it."""
         if event is not self._own_event and self._mode is not Mode.ESTOPPED:
             self._distrusted = self._distrusted or "estop"
-            if self._stop(event.source[:80] or "unknown", fresh=True):
+            fresh, self._asked = not self._asked, True
+            if self._stop(event.source[:80] or "unknown", fresh) and fresh:
                 self.on_stop()
 
     @property
