@@ -1,4 +1,4 @@
-"""An arm between two depth cameras, on a bus without a wire: a test says what they see, and when."""
+"""An arm between two depth cameras, on a bus without a wire: a test says what they see."""
 
 from __future__ import annotations
 
@@ -96,12 +96,11 @@ class Speaker:
         data = np.ascontiguousarray(np.stack([-y, -z, x], 1), np.float32)  # the optical frame
         fields = [msg.PointField(n, 4 * i, 7, 1) for i, n in enumerate("xyz")]
         header = msg.Header(stamp=time_message(stamp_ns), frame_id=camera.frame_id)
-        self._points[name].publish(
-            msg.PointCloud2(
-                header=header, height=1, width=len(data), fields=fields, point_step=12,
-                row_step=12 * len(data), data=data.view(np.uint8).ravel(),
-            )  # fmt: skip
-        )
+        cloud = msg.PointCloud2(
+            header=header, height=1, width=len(data), fields=fields, point_step=12,
+            row_step=12 * len(data), data=data.view(np.uint8).ravel(),
+        )  # fmt: skip
+        self._points[name].publish(cloud)
 
     def tell_objects(self, stamp_ns: int, *primitives: Any) -> None:
         header = msg.Header(stamp=time_message(stamp_ns), frame_id=self.robot.base_frame)

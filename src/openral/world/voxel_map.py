@@ -143,8 +143,8 @@ class VoxelMap:
             raise ConfigError(f"cloud: {error}") from error
 
     def hide(self, shapes: Shapes) -> None:
-        """What stood there has been taken away: it is not told, with a cell's width around it, until
-        it is seen again."""
+        """What stood there was taken away: it is not told, nor what is a cell's width around it,
+        until something is seen there again."""
         self._core.hide(np.ascontiguousarray(shapes), self.options.resolution_m)
 
     def show(self) -> None:
