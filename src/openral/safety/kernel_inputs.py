@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from openral.safety.evidence import Evidence
 from openral.safety.joint_readings import JointReadings
 from openral.safety.kernel import Kernel
 from openral.safety.surroundings import stamp_ns, tell_voxels, tell_world
+from openral.safety.verdict_message import Place
 from openral.safety.voxel_thread import VoxelThread
 
 _VOXELS = "openral_msgs/msg/OccupancyVoxels"
@@ -34,6 +35,7 @@ class KernelInputs:
         self._evidence = Evidence(self._readings)
         self._complaints: dict[str, str] = {}
         self._odom_frame = ""
+        self._voxel_frame = ""
         self.settle: Callable[[], None] = lambda: None
         """Waits until all that was heard has reached the kernel: for graphs in one thread."""
 
@@ -78,6 +80,14 @@ class KernelInputs:
             f"{own * 1e3:.1f} mm to itself): use recover"
         )
 
+    def place_of(self, cell: Sequence[int]) -> Place | None:
+        """Where the middle of a voxel is: its indices mean nothing once the map has rolled."""
+        if self._evidence.voxels is None:
+            return None
+        grid = self._evidence.voxels[0]
+        x, y, z = (o + (i + 0.5) * grid.resolution for o, i in zip(grid.origin, cell, strict=True))
+        return Place(self._voxel_frame, x, y, z)
+
     def evidence(self, payload: bytes, now_ns: int, recovering: bool) -> str:
         """JSON with all that a verdict on this candidate rests on."""
         return self._evidence.of(payload, now_ns, recovering)
@@ -112,6 +122,7 @@ class KernelInputs:
         message = types.decode(_VOXELS, payload)
         grid = tell_voxels(self._kernel, message, self._unknown_blocks, self._odom_frame)
         self._evidence.voxels = grid, stamp_ns(message)
+        self._voxel_frame = message.header.frame_id
 
     def _use(self, what: str, take: Callable[[], None]) -> None:
         try:
