@@ -3,11 +3,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "openral/describe.hpp"
@@ -230,7 +232,16 @@ void bind_kernel(nb::module_& module) {
             k.set_voxels(cells.data(), shape, origin, resolution, stamp, fixed);
           },
           "cells"_a.noconvert(), "origin"_a, "resolution"_a, "fixed"_a, "stamp"_a)
+      .def("forget_world", &Kernel::forget_world)
       .def("set_base", &Kernel::set_base, "x"_a, "y"_a, "yaw"_a, "stamp"_a)
+      .def(
+          "base_at",
+          [](Kernel& k, std::int64_t stamp) -> std::optional<std::array<double, 5>> {
+            const auto at = k.base_at(stamp);
+            if (!at) return std::nullopt;
+            return {{at->pose.x, at->pose.y, at->pose.yaw, at->shift, at->turn}};
+          },
+          "stamp"_a)
       .def(
           "validate_bytes",
           [](Kernel& k, nb::bytes chunk, std::int64_t now) {

@@ -66,6 +66,15 @@ void Kernel::set_world(const std::vector<Primitive>& primitives, std::int64_t st
   if (error) std::rethrow_exception(error);
 }
 
+void Kernel::forget_world() {
+  world_.write([&](Obstacles& o) {
+    o.seen = o.valid = o.overflow = o.fixed = false;
+    o.version = ++versions_;
+    o.body = latest_body_ = own_;
+    o.world.assign({});
+  });
+}
+
 void Kernel::set_voxels(const std::uint8_t* occupied, std::array<int, 3> shape,
                         std::array<double, 3> origin, double resolution, std::int64_t stamp,
                         bool fixed) {
@@ -102,6 +111,20 @@ void Kernel::set_base(double x, double y, double yaw, std::int64_t stamp) {
   const std::lock_guard turn(trail_turn_);
   trail_.add({x, y, yaw}, stamp);
   base_.write([&](BaseTrail& b) { b = trail_; });
+}
+
+std::optional<Place> Kernel::base_at(std::int64_t stamp) {
+  const std::lock_guard turn(trail_turn_);
+  if (trail_.empty()) return std::nullopt;
+  const Envelope& e = model_->envelope;
+  const double speed = std::isfinite(e.base_speed) ? e.base_speed : 0;
+  const double rate = std::isfinite(e.base_rate) ? e.base_rate : 0;
+  Place out = trail_.at(stamp, speed, rate);
+  const double ahead =
+      static_cast<double>(std::max<std::int64_t>(0, stamp - trail_.last_stamp())) * 1e-9;
+  out.shift += speed * ahead;
+  out.turn += rate * ahead;
+  return out;
 }
 
 bool Kernel::stalled(std::int64_t now) noexcept {

@@ -39,6 +39,23 @@ def test_nothing_is_serialised_for_local_subscribers(graph: Any, until: Any) -> 
     assert until(lambda: got)[0] is unserialisable
 
 
+def test_a_subscription_tells_its_publishers_apart(graph: Any, until: Any) -> None:
+    got: list[tuple[str, int]] = []
+    heard = graph.node("listener").create_subscription(
+        STRING, "/chat", lambda message: got.append((message.data, heard.source)), 50
+    )
+    near = [graph.node(name).create_publisher(STRING, "/chat", 50) for name in ("one", "two")]
+    far = graph.node("three", apart=True).create_publisher(STRING, "/chat", 50)
+    until(lambda: far.subscriber_count == 1)
+    for _ in range(5):
+        for number, publisher in enumerate([*near, far]):
+            publisher.publish(text(str(number)))
+    until(lambda: len(got) == 15)
+    sources = [{source for data, source in got if data == str(number)} for number in range(3)]
+    assert [len(found) for found in sources] == [1, 1, 1]
+    assert len(set.union(*sources)) == 3
+
+
 def test_remote_subscribers_get_bytes(graph: Any, until: Any) -> None:
     near: list[Any] = []
     far: list[Any] = []

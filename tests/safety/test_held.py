@@ -18,7 +18,7 @@ from openral.ros.node import time_message
 from openral.safety import Kernel, Sphere, VoxelGrid
 from openral.safety.bench_robot import bench_robot
 from openral.safety.held import Held, held_object
-from openral.safety.surroundings import tell_world
+from openral.safety.known_objects import KnownObjects
 from tests.safety.helpers import HOME_Q, NOW, M, chunk
 
 ROBOT = bench_robot()
@@ -138,8 +138,9 @@ def test_an_object_on_no_link_makes_the_world_unusable() -> None:
     made = kernel([])
     message = types.new("openral_msgs/msg/WorldCollision")
     message.header.stamp = time_message(NOW)
+    message.header.frame_id = ROBOT.base_frame
     message.primitives.append(primitive(0, [0.02, 0, 0], link="no_such_link"))
     with pytest.raises(ConfigError, match="no link 'no_such_link'"):
-        tell_world(made, message)
+        KnownObjects(made).take(message)
     verdict = made.validate(chunk(M.JOINT_POSITION, [HOME_Q] * 2), NOW)
     assert verdict.status == "world_unavailable" and not verdict.latched

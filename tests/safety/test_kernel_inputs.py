@@ -16,13 +16,14 @@ from openral.ros import types
 from openral.ros.node import time_message
 from openral.safety.joint_readings import JointReadings
 from openral.safety.kernel import Kernel
+from openral.safety.known_objects import KnownObjects
+from openral.safety.map_cover import MapCover
 from openral.safety.obstacles import Box, Capsule, Sphere
 from openral.safety.running_chunk import RunningChunk
 from openral.safety.surroundings import (
     MAX_CELLS,
     obstacle,
     tell_voxels,
-    tell_world,
     voxel_grid,
 )
 from tests.hal.chunks import joint_chunk
@@ -46,6 +47,10 @@ def joints(names: list[str], q: Any, stamp: int, qd: Any = None) -> Any:
         position=np.asarray(q, float),
         velocity=np.zeros(len(q)) if qd is None else np.asarray(qd, float),
     )
+
+
+def cover(grid: Any, stamp: int) -> None:
+    MapCover(ROBOT).require(armed(), grid, stamp, HOME)
 
 
 def verdict(kernel: Kernel) -> str:
@@ -102,20 +107,28 @@ def test_primitives() -> None:
     ("frame", "made"),
     [
         ("map", primitive(0, [0.1, 0, 0])),
-        ("", primitive(0, [0.1, 0, 0], attached_link="no_such_link")),
-        ("", primitive(7, [0.1, 0, 0])),
-        ("", primitive(0, [float("nan"), 0, 0])),
+        ("", primitive(0, [0.1, 0, 0])),
+        (ROBOT.base_frame, primitive(0, [0.1, 0, 0], attached_link="no_such_link")),
+        (ROBOT.base_frame, primitive(7, [0.1, 0, 0])),
+        (ROBOT.base_frame, primitive(0, [float("nan"), 0, 0])),
     ],
 )
 def test_a_world_that_cannot_be_used_drops_motion(frame: str, made: Any) -> None:
     kernel = armed()
     good = types.new(f"{MSGS}/WorldCollision", header=header(ROBOT.base_frame))
-    assert tell_world(kernel, good).obstacles == []
+    known = KnownObjects(kernel)
+    world = known.take(good)
+    assert world is not None and world.obstacles == []
     assert verdict(kernel) == "accepted"
     bad = types.new(f"{MSGS}/WorldCollision", header=header(frame), primitives=[made])
     with pytest.raises(ConfigError):
-        tell_world(kernel, bad)
+        known.take(bad)
     assert verdict(kernel) == "world_unavailable"
+    with pytest.raises(ConfigError):  # what another publisher says does not mend it
+        known.take(good, source=1)
+    assert verdict(kernel) == "world_unavailable"
+    known.take(good)
+    assert verdict(kernel) == "accepted"
 
 
 def voxels(cells: Any, encoding: int, **fields: Any) -> Any:
@@ -129,7 +142,7 @@ def voxels(cells: Any, encoding: int, **fields: Any) -> Any:
         healthy=True,
         **fields,
     )
-    made.origin.x = made.origin.y = made.origin.z = 5.0
+    made.origin.x = made.origin.y = made.origin.z = -0.01
     if encoding == 0:
         made.bits = np.packbits(flat, bitorder="little")
     else:
@@ -148,7 +161,10 @@ def test_voxels_in_both_encodings(cells: Any, encoding: int) -> None:
     index = x + cells.shape[0] * (y + cells.shape[1] * z)
     message.unknown = np.zeros((cells.size + 7) // 8, np.uint8)
     message.unknown[index // 8] = 1 << index % 8
-    assert voxel_grid(message, True).cells[x, y, z]
+    blocked = cells.copy()
+    blocked[x, y, z] = True
+    blocked[[0, -1]] = blocked[:, [0, -1]] = blocked[:, :, -1] = True
+    assert np.array_equal(voxel_grid(message, True).cells, blocked)
     assert np.array_equal(voxel_grid(message, False).cells, cells)
 
 
@@ -164,20 +180,24 @@ def test_voxels_that_cannot_be_used_drop_motion() -> None:
     odd.encoding = 9
     blind = voxels(cells, 0)
     with pytest.raises(ConfigError, match="does not tell"):
-        tell_voxels(armed(), blind, unknown_blocks=True)
+        tell_voxels(armed(), blind, True, cover)
     elsewhere = voxels(cells, 0)
     elsewhere.header = header("camera")
-    for bad in (sick, short, beyond, odd, elsewhere):
+    nowhere = voxels(cells, 0)
+    nowhere.header = header("")
+    aside = voxels(cells, 0)
+    aside.origin.y = 1.0
+    for bad in (sick, short, beyond, odd, elsewhere, nowhere, aside):
         kernel = armed()
-        tell_voxels(kernel, voxels(cells, 0), False)
+        tell_voxels(kernel, voxels(cells, 0), False, cover)
         assert verdict(kernel) == "accepted"
         with pytest.raises(ConfigError):
-            tell_voxels(kernel, bad, False)
+            tell_voxels(kernel, bad, False, cover)
         assert verdict(kernel) == "voxel_unavailable"
     huge = voxels(cells, 1)
     huge.dims = np.array([MAX_CELLS, 2**31, 2**31], np.uint32)
     kernel = armed()
-    tell_voxels(kernel, huge, False)
+    tell_voxels(kernel, huge, False, cover)
     assert verdict(kernel) == "voxel_overflow"
 
 

@@ -74,9 +74,19 @@ class Bus:
             topics.image_topic(CAMERA.name),
         )
 
-    def boxes(self, topic: str, qos: Any, *boxes: Any) -> None:
+    def boxes(
+        self, topic: str, qos: Any, *boxes: Any, frame: str = ROBOT.base_frame, ago_ns: int = 0
+    ) -> None:
+        header = msg.Header(stamp=time_message(self.now - ago_ns), frame_id=frame)
         kind = "openral_msgs/msg/WorldCollision"
-        self.say(types.new(kind, header=self.header(), primitives=list(boxes)), topic, qos)
+        self.say(types.new(kind, header=header, primitives=list(boxes)), topic, qos)
+
+    def drive(self, *pose: float) -> Any:
+        """The base is there now; its matrix in the root's frame."""
+        self.q[[ROBOT.joint_names.index(name) for name in ROBOT.base_joints]] = pose
+        self.joints()
+        kinematics = Kinematics(ROBOT)
+        return kinematics.poses(self.q)[kinematics.links.index(ROBOT.base_frame)]
 
     def close(self) -> None:
         self.executor.shutdown()
@@ -158,6 +168,36 @@ def test_objects_and_obstacles_are_told_in_the_roots_frame(bus: Bus) -> None:
     (wall,) = bus.observer.obstacles
     assert (wall.name, wall.half) == ("wall", (0.1, 2.0, 0.5))
     assert np.allclose(wall.pose[:3], (base @ [1.0, 0.0, 0.5, 1.0])[:3])
+
+
+def test_objects_stay_where_they_were_seen_while_the_base_drives_on(bus: Bus) -> None:
+    """In the base frame of a while ago, and in odometry's; a frame nobody knows is stale."""
+    then = bus.drive(1.0, 2.0, np.pi / 2)
+    bus.now += NS
+    bus.drive(1.5, 2.5, 0.3)
+    cup = box("cup", (0.5, 0.0, 0.3), (0.1, 0.2, 0.3))
+    bus.boxes(topics.OBJECTS, SENSOR, cup, ago_ns=NS)
+    seen = bus.observer.observe(None, ()).objects["cup"]
+    assert np.allclose(seen[:3], (then @ [0.5, 0.0, 0.3, 1.0])[:3])
+    bus.boxes(topics.OBJECTS, SENSOR, cup, frame=ROBOT.root)
+    seen = bus.observer.observe(None, ()).objects["cup"]
+    assert np.allclose(seen, [0.5, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0])
+    for wrong in ({"frame": "camera"}, {"frame": ""}, {"ago_ns": NS // 2}):
+        bus.boxes(topics.OBJECTS, SENSOR, cup, **wrong)
+        with pytest.raises(PerceptionStale, match="objects"):
+            bus.observer.observe(None, ())
+
+
+def test_obstacles_of_several_publishers_are_all_known(bus: Bus) -> None:
+    base = bus.drive(1.0, 2.0, np.pi / 2)
+    bus.boxes(topics.WORLD, LATCHED, box("wall", (1.0, 0.0, 0.5), (0.2, 4.0, 1.0)))
+    bus.boxes(topics.WORLD, LATCHED, box("post", (3.0, 1.0, 0.5), (0.1, 0.1, 1.0)), frame="odom")
+    found = {one.name: one.pose[:3] for one in bus.observer.obstacles}
+    assert np.allclose(found["wall"], (base @ [1.0, 0.0, 0.5, 1.0])[:3])
+    assert np.allclose(found["post"], [3.0, 1.0, 0.5])
+    bus.boxes(topics.WORLD, LATCHED, box("lamp", (1.0, 0.0, 0.5), (0.2, 0.2, 1.0)), ago_ns=NS)
+    with pytest.raises(PerceptionStale, match="where the base was"):
+        _ = bus.observer.obstacles
 
 
 def test_the_world_frame_tells_where_the_root_is(bus: Bus) -> None:

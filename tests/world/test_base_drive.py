@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.hal.bridges.cmd_vel import limits, twist_chunk, twist_rows, within
+from openral.hal.bridges.cmd_vel import rows_towards, twist_chunk
 from openral.manifest import RobotDescription
 from tests.world.base_room import Room
 from tests.world.counter_streams import tucked
@@ -17,6 +17,7 @@ from tests.world.kitchen_rig import ROBOT, Kitchen, Pose
 
 RUNS = 50 if "OPENRAL_SOAK" in os.environ else 2
 FASTEST = 1.0
+DRIVES = ["holonomic", "differential"]
 ISLAND = ((0.16, 0.06), (1.44, 0.84))
 
 
@@ -41,9 +42,9 @@ def starts_with_room(rng: np.random.Generator, room: Room) -> tuple[Pose, float,
             return (float(x), float(y), float(yaw - turn)), turn, metres
 
 
-def fast_robot() -> RobotDescription:
-    """The robot with an envelope that lets it go at 1 m/s."""
-    data = ROBOT.model_dump()
+def robot_with(drive: str) -> RobotDescription:
+    """The robot with wheels of that kind and an envelope that lets it go at 1 m/s."""
+    data = ROBOT.model_dump() | {"base_drive": drive}
     data["safety"]["base_linear_m_s"] = 1.1 * FASTEST
     for joint in data["joints"]:
         if joint["name"] in ("base_x", "base_y"):
@@ -53,20 +54,19 @@ def fast_robot() -> RobotDescription:
 
 def cmd_vel(kitchen: Kitchen, forward: float, left: float, turn: float = 0.0) -> Any:
     """The chunk that a HAL's node makes of a Twist."""
-    speed, slow = limits(kitchen.robot)
     base = kitchen.hal.read_base()
-    now = within(np.array([base.forward, base.left, base.turn]), speed)
-    rows = twist_rows(now, within(np.array([forward, left, turn]), speed), slow)
+    rows = rows_towards(kitchen.robot, [base.forward, base.left, base.turn], [forward, left, turn])
     return twist_chunk(rows, kitchen.now, 1)
 
 
+@pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_the_base_stops_short_of_the_island(seed: int) -> None:
+def test_the_base_stops_short_of_the_island(seed: int, drive: str) -> None:
     rng = np.random.default_rng(seed)
     start = starts_at_island(rng, Room())
     speed, aside = float(rng.uniform(0.3, FASTEST)), float(rng.uniform(-0.15, 0.15))
     ahead = speed * math.cos(aside), speed * math.sin(aside)
-    kitchen = Kitchen(start, tucked(), robot=fast_robot(), seed=seed)
+    kitchen = Kitchen(start, tucked(), robot=robot_with(drive), seed=seed)
     try:
         kitchen.step(0.6)
         kitchen.drive(lambda t: cmd_vel(kitchen, *ahead), 2.5 / speed + 2.0, 0.08)
@@ -77,12 +77,14 @@ def test_the_base_stops_short_of_the_island(seed: int) -> None:
         kitchen.close()
 
 
+@pytest.mark.parametrize("drive", DRIVES)
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_free_space_is_not_blocked(seed: int) -> None:
+def test_free_space_is_not_blocked(seed: int, drive: str) -> None:
+    """A base that cannot go sideways reaches its goal although a joystick asks that of it, too."""
     rng = np.random.default_rng(1000 + seed)
     start, turn, metres = starts_with_room(rng, Room())
     fastest = float(rng.uniform(0.3, FASTEST))
-    kitchen = Kitchen(start, tucked(), robot=fast_robot(), seed=seed)
+    kitchen = Kitchen(start, tucked(), robot=robot_with(drive), seed=seed)
     try:
         kitchen.step(0.6)
         begin, left = kitchen.now, metres

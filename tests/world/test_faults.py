@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from PIL import Image
 
 from openral.manifest.kinematics import Kinematics, matrix
+from openral.ros import msg
 from openral.ros.clock import NS
 from openral.safety import topics
 from openral.safety.surroundings import stamp_ns
@@ -119,11 +121,44 @@ def test_maps_are_stamped_by_their_measurement(live: tuple[LiveGraph, PretendRob
 
 
 def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, PretendRobot]) -> None:
-    graph, _ = live
+    graph, robot = live
     states = graph.heard[world_topics.WORLD_STATE]
-    before = len(states)
-    wait_until(lambda: len(states) > before + 30, 60.0)
-    state = states[-1]
+    known = graph.node.create_publisher(msg.WorldCollision, topics.WORLD, topics.LATCHED)
+    post = msg.CollisionPrimitive(id="post", pose=msg.Pose(msg.Point(3.0, 1.0, 0.5)))
+    crate = msg.CollisionPrimitive(id="crate", pose=msg.Pose(msg.Point(2.0, 0.0, 0.5)))
+    robot.pose = [0.4, -0.2, 0.3]
+    objects = graph.node.create_publisher(msg.WorldCollision, world_topics.OBJECTS, topics.SENSOR)
+
+    def tell() -> None:
+        stamp = graph.node.stamp()
+        known.publish(msg.WorldCollision(msg.Header(stamp, "odom"), [post]))
+        objects.publish(msg.WorldCollision(msg.Header(stamp, ROBOT.base_frame), [crate]))
+
+    timer = graph.node.create_wall_timer(0.1, tell)
+    try:
+        wait_until(
+            lambda: len(states[-1].objects) == 2 and abs(states[-1].base.pose.position.x) > 0.3
+        )
+        before = len(states)
+        wait_until(lambda: len(states) > before + 60, 60.0)
+    finally:
+        graph.node.destroy_timer(timer)
+        graph.node.destroy_publisher(known)
+        graph.node.destroy_publisher(objects)
+        robot.pose = [0.0, 0.0, 0.0]
+    told = states[before:]
+    state = told[-1]
+    # Not by how late they come on a busy machine, but by what they tell of.
+    span = (stamp_ns(told[-1]) - stamp_ns(told[0])) / NS
+    assert (len(told) - 1) / span >= 20.0
+    seen = {thing.id: thing.pose.position for thing in state.objects}
+    c, s = math.cos(0.3), math.sin(0.3)
+    ahead, left = c * 2.6 + s * 1.2, -s * 2.6 + c * 1.2
+    assert [seen["post"].x, seen["post"].y, seen["post"].z] == pytest.approx([ahead, left, 0.5])
+    assert [seen["crate"].x, seen["crate"].y, seen["crate"].z] == pytest.approx([2.0, 0.0, 0.5])
+    base = state.base.pose
+    assert [base.position.x, base.position.y] == pytest.approx([0.4, -0.2])
+    assert 2 * math.atan2(base.orientation.z, base.orientation.w) == pytest.approx(0.3)
     assert list(state.joints.name) == ROBOT.joint_names
     assert [hand.name for hand in state.end_effectors] == [e.name for e in ROBOT.end_effectors]
     kinematics, effector = Kinematics(ROBOT), ROBOT.end_effectors[0]

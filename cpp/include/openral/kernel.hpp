@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,10 +42,14 @@ class Kernel {
   // frame of the base's odometry; else in the base's own frame as it was at the stamp.
   void set_world(const std::vector<Primitive>& primitives, std::int64_t stamp,
                  const std::vector<Held>& held = {}, bool fixed = false);
+  // As if nobody had ever told of obstacles.
+  void forget_world();
   void set_voxels(const std::uint8_t* occupied, std::array<int, 3> shape,
                   std::array<double, 3> origin, double resolution, std::int64_t stamp,
                   bool fixed = false);
   void set_base(double x, double y, double yaw, std::int64_t stamp);
+  // Where the base was, as odometry tells it, and how far off that may be; empty without odometry.
+  std::optional<Place> base_at(std::int64_t stamp);
 
   Verdict validate(std::span<const std::byte> chunk, std::int64_t now) noexcept;
   // The chunk to be executed in place of the last one judged, where its verdict says `rewritten`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _HEARD_FOR_S = 0.02
+_numbers = itertools.count(1)
 
 
 class Publisher:
@@ -30,6 +32,8 @@ class Publisher:
         self.topic = topic
         self.qos = qos
         self.local: tuple[Subscription, ...] = ()
+        self.source = -next(_numbers)
+        """What subscriptions of this process know it by; the wire's numbers are positive."""
         self._heard_until = 0.0
         self._kept: deque[Message] = deque(maxlen=qos.depth if qos.latched else 0)
         self._writer = node.context.transport.writer(
@@ -63,7 +67,7 @@ class Publisher:
         if self.qos.latched:
             self._kept.append(made)
         for subscription in local:
-            subscription.deliver(made, payload)
+            subscription.deliver(made, payload, self.source)
         if payload is not None:
             self._writer.write(payload)
 
@@ -81,14 +85,14 @@ class Publisher:
         if self.local:
             made = types.decode(self.type_name, payload)
             for subscription in self.local:
-                subscription.deliver(made, payload)
+                subscription.deliver(made, payload, self.source)
         self._writer.write(payload)
 
     def replay_to(self, subscription: Subscription) -> None:
         """Gives a late local subscription what a latched publisher keeps."""
         if self.qos.latched and subscription.qos.latched and subscription.qos.accepts(self.qos):
             for message in self._kept:
-                subscription.deliver(message, None)
+                subscription.deliver(message, None, self.source)
 
     def close(self) -> None:
         """Leaves the graph; harmless the second time."""

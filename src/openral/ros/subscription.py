@@ -44,9 +44,9 @@ class Subscription:
         self.local_publishers = 0
         self.local_incompatible = 0
         self.source = 0
-        """Which publisher the message that is being handled came from; 0: one of this process."""
+        """Which publisher the message being handled came from; negative: one of this process."""
         self.faults = Faults(node.log, topic)
-        self._queue: deque[Any] = deque(maxlen=qos.depth or None)
+        self._queue: deque[tuple[Any, int]] = deque(maxlen=qos.depth or None)
         self._scheduled = False
         self._loop: Loop | None = None
         self._reader = node.context.transport.reader(
@@ -91,13 +91,14 @@ class Subscription:
             self._loop.remove_reader(self._reader)
             self._loop = None
 
-    def deliver(self, message: Message, payload: bytes | None) -> None:
-        """Takes a message of this process, from any thread."""
+    def deliver(self, message: Message, payload: bytes | None, source: int) -> None:
+        """Takes a message of a publisher of this process, from any thread."""
         item = (payload or types.encode(message)) if self.raw else message
         if self.inline:
+            self.source = source
             self.node.run_callback(self.callback, item)
             return
-        self._queue.append(item)
+        self._queue.append((item, source))
         loop = self._loop
         if loop is not None and not self._scheduled:
             self._scheduled = True
@@ -105,9 +106,9 @@ class Subscription:
 
     def _drain(self) -> None:
         self._scheduled = False
-        self.source = 0
         while self._queue and self._loop is not None:
-            self.node.run_callback(self.callback, self._queue.popleft())
+            item, self.source = self._queue.popleft()
+            self.node.run_callback(self.callback, item)
 
     def _on_data(self) -> None:
         for sample in self._reader.take():

@@ -15,8 +15,8 @@ from openral.errors import CorruptMessage
 from openral.manifest.control import ControlMode
 from openral.ros import types
 from openral.safety.joint_readings import JointReadings
+from openral.safety.known_objects import KnownWorld
 from openral.safety.obstacles import Box, Obstacle, Sphere, VoxelGrid
-from openral.safety.surroundings import KnownWorld
 
 _NEVER_S = 1e6
 _MODES = {mode.byte: mode.value for mode in ControlMode}
@@ -27,7 +27,7 @@ class Evidence:
 
     def __init__(self, readings: JointReadings) -> None:
         self.readings = readings
-        self.world: tuple[KnownWorld, int] | None = None
+        self.world: KnownWorld | None = None
         self.voxels: tuple[VoxelGrid, int] | None = None
         self.trail: deque[tuple[tuple[float, float, float], int]] = deque(maxlen=128)
         """The base's poses, newest last."""
@@ -42,11 +42,11 @@ class Evidence:
         complete = self.readings.complete
         ages = {"state": _age(now_ns, self.readings.stamp_ns) if complete else _NEVER_S}
         if self.world is not None:
-            known = self.world[0]
+            known = self.world
             case["world"] = [_obstacle(o) for o in known.obstacles]
             case["world_fixed"] = known.fixed
             case["held"] = [asdict(held) for held in known.held]
-            ages["world"] = _age(now_ns, self.world[1])
+            ages["world"] = _age(now_ns, known.stamp_ns)
         if self.voxels is not None:
             case["voxels"] = _voxels(self.voxels[0])
             ages["voxels"] = _age(now_ns, self.voxels[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,18 @@ from openral.safety.robot_model import link_order, robot_model
 
 Verdict = _core.Verdict
 Joints = Mapping[str, float] | ArrayLike
+
+
+class BasePlace(NamedTuple):
+    """A pose of the base in the frame of its odometry, and how far off that may be."""
+
+    x: float
+    y: float
+    yaw: float
+    shift: float
+    """In m."""
+    turn: float
+    """In rad."""
 
 
 class Gate(Enum):
@@ -104,6 +117,10 @@ class Kernel:
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
+    def forget_world(self) -> None:
+        """As if nobody had ever told of obstacles."""
+        self._core.forget_world()
+
     def set_voxels(self, grid: VoxelGrid, stamp_ns: int) -> None:
         """The occupied voxels, in the grid's own frame; see VoxelGrid.fixed.
 
@@ -120,6 +137,11 @@ class Kernel:
             self._core.set_base(*pose, stamp_ns)
         except ValueError as error:
             raise ConfigError(str(error)) from error
+
+    def base_at(self, stamp_ns: int) -> BasePlace | None:
+        """Where odometry says that the base was; None before anything was heard of it."""
+        found = self._core.base_at(stamp_ns)
+        return None if found is None else BasePlace(*found)
 
     def validate(self, chunk: Message, now_ns: int) -> Verdict:
         """The verdict on an ActionChunk; a refusal latches the stop."""

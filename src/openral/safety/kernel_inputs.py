@@ -16,7 +16,10 @@ from openral.safety import topics
 from openral.safety.evidence import Evidence
 from openral.safety.joint_readings import JointReadings
 from openral.safety.kernel import Kernel
-from openral.safety.surroundings import stamp_ns, tell_voxels, tell_world
+from openral.safety.known_objects import KnownObjects, KnownWorld
+from openral.safety.map_cover import MapCover
+from openral.safety.obstacles import VoxelGrid
+from openral.safety.surroundings import stamp_ns, tell_voxels
 from openral.safety.verdict_message import Place
 from openral.safety.voxel_thread import VoxelThread
 
@@ -36,6 +39,8 @@ class KernelInputs:
         self._complaints: dict[str, str] = {}
         self._odom_frame = ""
         self._voxel_frame = ""
+        self._known = KnownObjects(kernel)
+        self._cover = MapCover(kernel.robot)
         self.settle: Callable[[], None] = lambda: None
         """Waits until all that was heard has reached the kernel: for graphs in one thread."""
 
@@ -45,9 +50,15 @@ class KernelInputs:
         self.settle = voxels.settle
         make = self._node.create_subscription
         joints = "sensor_msgs/msg/JointState"
+        worlds = make(
+            "openral_msgs/msg/WorldCollision",
+            topics.WORLD,
+            lambda message: self._on_world(message, worlds.source),
+            topics.LATCHED,
+        )
         made = [
+            worlds,
             make(joints, topics.JOINT_STATES, self._on_joints, topics.SENSOR),
-            make("openral_msgs/msg/WorldCollision", topics.WORLD, self._on_world, topics.LATCHED),
             make(_VOXELS, topics.VOXELS, voxels.offer, topics.SENSOR, raw=True),
         ]
         if self._kernel.robot.base_joints:
@@ -68,6 +79,16 @@ class KernelInputs:
     def clearance(self) -> float:
         """Least distance to the world and between links as measured now, at most half a metre."""
         return min(self._kernel.clearance(self._readings.q))
+
+    def forget_dead(self) -> str:
+        """Forgets known objects that nobody tells of any more, and says which."""
+        gone = self._known.forget_old(self._node.now())
+        if gone is None:
+            return ""
+        self._use("obstacles", lambda: self._keep(self._known.tell()))
+        which = ", ".join(gone) or "none were in it"
+        self._node.log.warning("a list of known objects is not kept up: forgotten", objects=which)
+        return f"; forgot known objects that nobody tells of any more ({which[:300]})"
 
     def margin_hint(self) -> str:
         """What an operator should know before moving from here."""
@@ -102,27 +123,34 @@ class KernelInputs:
         yaw = math.atan2(
             2 * (turn.w * turn.z + turn.x * turn.y), 1 - 2 * (turn.y * turn.y + turn.z * turn.z)
         )
-        self._use("odometry", lambda: self._take_base((pose.x, pose.y, yaw), stamp_ns(message)))
+        stamp = stamp_ns(message)
+        self._use("odometry", lambda: self._take_base((pose.x, pose.y, yaw), stamp))
+        if self._known.heard_base(self._odom_frame, stamp):
+            self._use("obstacles", lambda: self._keep(self._known.tell()))
 
     def _take_base(self, pose: tuple[float, float, float], stamp: int) -> None:
         self._kernel.set_base(pose, stamp)
         self._evidence.trail.append((pose, stamp))
 
-    def _on_world(self, message: Any) -> None:
-        self._use("obstacles", lambda: self._take_world(message))
+    def _on_world(self, message: Any, source: int) -> None:
+        self._use("obstacles", lambda: self._keep(self._known.take(message, source)))
 
-    def _take_world(self, message: Any) -> None:
-        world = tell_world(self._kernel, message, self._odom_frame)
-        self._evidence.world = world, stamp_ns(message)
+    def _keep(self, world: KnownWorld | None) -> None:
+        self._evidence.world = world
 
     def _on_voxels(self, payload: bytes) -> None:
         self._use("voxels", lambda: self._take_voxels(payload))
 
     def _take_voxels(self, payload: bytes) -> None:
         message = types.decode(_VOXELS, payload)
-        grid = tell_voxels(self._kernel, message, self._unknown_blocks, self._odom_frame)
+        grid = tell_voxels(
+            self._kernel, message, self._unknown_blocks, self._in_map, self._odom_frame
+        )
         self._evidence.voxels = grid, stamp_ns(message)
         self._voxel_frame = message.header.frame_id
+
+    def _in_map(self, grid: VoxelGrid, stamp: int) -> None:
+        self._cover.require(self._kernel, grid, stamp, self._readings.q.copy())
 
     def _use(self, what: str, take: Callable[[], None]) -> None:
         try:

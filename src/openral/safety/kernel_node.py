@@ -243,10 +243,11 @@ class SafetyKernelNode(LifecycleNode):
             response.success, response.message = False, refusal
             return response
         self.judge.forget()
+        forgotten = self.inputs.forget_dead()
         self.kernel.reset()
         self._enter(Mode.ARMED, "operator", "reset", "armed from the measured pose")
         response.success = True
-        response.message = "armed" + self.inputs.margin_hint()
+        response.message = "armed" + forgotten + self.inputs.margin_hint()
         return response
 
     def _on_recover(self, request: Any, response: Any) -> Any:

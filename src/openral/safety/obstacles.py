@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,6 +62,31 @@ class Box:
 
 
 Obstacle = Sphere | Capsule | Box
+
+
+def moved(thing: Obstacle, pose: tuple[float, float, float], shift: float, turn: float) -> Obstacle:
+    """An obstacle of a frame that lies at x, y and yaw, seen from the frame around it.
+
+    It grows to cover where it may be if that pose is off by a distance and an angle.
+    """
+    x, y, yaw = pose
+    c, s = math.cos(yaw), math.sin(yaw)
+
+    def at(p: Vec3) -> Vec3:
+        return x + c * p[0] - s * p[1], y + s * p[0] + c * p[1], p[2]
+
+    if isinstance(thing, Box):
+        grown = shift + turn * (math.hypot(*thing.centre) + math.hypot(*thing.half))
+        half = (thing.half[0] + grown, thing.half[1] + grown, thing.half[2] + grown)
+        a, b, (i, j, k, w) = math.cos(yaw / 2), math.sin(yaw / 2), thing.quaternion
+        turned = (a * i - b * j, a * j + b * i, a * k + b * w, a * w - b * k)
+        return Box(thing.id, at(thing.centre), half, turned)
+    if isinstance(thing, Capsule):
+        far = max(math.hypot(*thing.p0), math.hypot(*thing.p1)) + thing.radius
+        grown = thing.radius + shift + turn * far
+        return Capsule(thing.id, at(thing.p0), at(thing.p1), grown)
+    grown = thing.radius + shift + turn * (math.hypot(*thing.centre) + thing.radius)
+    return Sphere(thing.id, at(thing.centre), grown)
 
 
 @dataclass(frozen=True)

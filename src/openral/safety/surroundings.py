@@ -2,13 +2,14 @@
 
 Views are in the base frame as it was at their stamp, or in the frame of the base's odometry.
 What cannot be used (another frame, an object on a link that does not exist, a map that its maker
-calls unhealthy) makes the whole view unusable, so that motion is dropped instead of judged by an
-older view.
+calls unhealthy or that the robot is not in) makes the whole view unusable, so that motion is
+dropped instead of judged by an older view.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from scipy.spatial.transform import Rotation
 
 from openral.errors import ConfigError, choices
 from openral.ros.clock import NS
-from openral.safety.held import Held, held_object
 from openral.safety.kernel import Kernel
 from openral.safety.obstacles import Box, Capsule, Obstacle, Sphere, VoxelGrid
 
@@ -33,41 +33,25 @@ def stamp_ns(message: Any) -> int:
     return int(message.header.stamp.sec) * NS + int(message.header.stamp.nanosec)
 
 
-@dataclass(frozen=True)
-class KnownWorld:
-    """What a WorldCollision says."""
-
-    obstacles: list[Obstacle]
-    held: list[Held]
-    """Objects that move with a link of the robot."""
-    fixed: bool
-    """Whether the obstacles are in the frame of the base's odometry."""
-
-
-def tell_world(kernel: Kernel, message: Any, odom_frame: str = "") -> KnownWorld:
-    """Gives a WorldCollision to the kernel; raises ConfigError after making it unusable."""
-    stamp = stamp_ns(message)
-    try:
-        fixed = _stands_still(kernel, message, odom_frame)
-        found = [obstacle(p) for p in message.primitives if not p.attached_link]
-        held = [held_object(p) for p in message.primitives if p.attached_link]
-        kernel.set_world(found, stamp, held, fixed)
-    except ConfigError:
-        _spoil_world(kernel, stamp)
-        raise
-    return KnownWorld(found, held, fixed)
-
-
 def tell_voxels(
-    kernel: Kernel, message: Any, unknown_blocks: bool, odom_frame: str = ""
+    kernel: Kernel,
+    message: Any,
+    unknown_blocks: bool,
+    cover: Callable[[VoxelGrid, int], None],
+    odom_frame: str = "",
 ) -> VoxelGrid:
-    """Gives an OccupancyVoxels to the kernel; raises ConfigError after making it unusable."""
+    """Gives an OccupancyVoxels to the kernel; raises ConfigError after making it unusable.
+
+    `cover` is given the map and its stamp, and raises ConfigError if the robot is not in it.
+    """
     stamp = stamp_ns(message)
     try:
-        fixed = _stands_still(kernel, message, odom_frame)
+        fixed = stands_still(kernel, message, odom_frame)
         if not message.healthy:
             raise ConfigError(_ill(message))
         grid = replace(voxel_grid(message, unknown_blocks), fixed=fixed)
+        if grid.cells.size <= MAX_CELLS:  # of more the kernel says that it is too much
+            cover(grid, stamp)
     except ConfigError:
         _spoil_voxels(kernel, stamp)
         raise
@@ -95,7 +79,11 @@ def obstacle(primitive: Any) -> Obstacle:
 
 
 def voxel_grid(message: Any, unknown_blocks: bool) -> VoxelGrid:
-    """The occupied cells of an OccupancyVoxels."""
+    """The occupied cells of an OccupancyVoxels.
+
+    `unknown_blocks`: with those that nobody has seen, and with the outermost at its sides and top,
+    because nobody has seen what is behind them. A robot stands on what is below.
+    """
     dims = [int(n) for n in message.dims]
     count = dims[0] * dims[1] * dims[2]
     origin = (message.origin.x, message.origin.y, message.origin.z)
@@ -116,6 +104,8 @@ def voxel_grid(message: Any, unknown_blocks: bool) -> VoxelGrid:
             raise ConfigError("unknown_blocks is set and the voxel map does not tell what it is")
         flat = flat | _unpacked(message.unknown, count, "unknown")
     cells_xyz = np.ascontiguousarray(flat.reshape(dims[::-1]).transpose(2, 1, 0))
+    if unknown_blocks and count:
+        cells_xyz[[0, -1]] = cells_xyz[:, [0, -1]] = cells_xyz[:, :, -1] = 1
     return VoxelGrid(cells_xyz, origin, message.resolution)
 
 
@@ -125,10 +115,13 @@ def _unpacked(packed: Any, count: int, field: str) -> NDArray[np.uint8]:
     return np.unpackbits(np.asarray(packed, np.uint8), count=count, bitorder="little")
 
 
-def _stands_still(kernel: Kernel, message: Any, odom_frame: str) -> bool:
-    """Whether a view is in the frame of the odometry, and not in the base's own."""
+def stands_still(kernel: Kernel, message: Any, odom_frame: str) -> bool:
+    """Whether a view is in the frame of the odometry, and not in the base's own.
+
+    A view that does not say what it is seen from is refused like one in an unknown frame.
+    """
     frame, wanted = message.header.frame_id, kernel.robot.base_frame
-    if frame in ("", wanted):
+    if frame == wanted:
         return False
     valid = [wanted, odom_frame] if odom_frame and kernel.robot.base_joints else [wanted]
     if frame not in valid:
@@ -139,13 +132,6 @@ def _stands_still(kernel: Kernel, message: Any, odom_frame: str) -> bool:
 def _ill(message: Any) -> str:
     faults = [f"'{s.name}': {s.detail}" for s in message.sensors if s.state != 0]
     return "the voxel map's maker calls it unhealthy" + "".join(f"; {fault}" for fault in faults)
-
-
-def _spoil_world(kernel: Kernel, stamp: int) -> None:
-    try:
-        kernel.set_world([Sphere("unusable", _NAN3, float("nan"))], stamp)
-    except ConfigError:
-        return
 
 
 def _spoil_voxels(kernel: Kernel, stamp: int) -> None:

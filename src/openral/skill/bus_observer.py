@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
 from threading import RLock
@@ -10,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.errors import PerceptionStale, TransformError
+from openral.errors import ConfigError, PerceptionStale, TransformError, choices
 from openral.manifest import Kinematics, RobotDescription
 from openral.ros.clock import NS
 from openral.ros.node import Node
 from openral.ros.qos import LATCHED, SENSOR, QoS
 from openral.ros.tf import Buffer, Rigid, from_message
 from openral.safety.joint_readings import JointReadings
+from openral.safety.surroundings import stamp_ns
+from openral.safety.world_lists import WorldLists
 from openral.sim.rollout import Image, Observation, StaticBox
 from openral.skill import topics
 from openral.skill.camera_frames import CameraFrames
@@ -25,6 +28,9 @@ from openral.skill.state_vector import StateVector
 Vector = NDArray[np.float64]
 
 _BOX = 1
+_READINGS = 256
+_NEAR_S = 0.1
+"""The joints must have been measured so close to the time of a list, for a robot that drives."""
 
 
 class BusObserver:
@@ -37,7 +43,8 @@ class BusObserver:
         self._base = self._kinematics.links.index(robot.base_frame)
         self._readings = JointReadings(robot)
         self._frames = Buffer()
-        self._world: Any = None
+        self._past: deque[tuple[int, Vector]] = deque(maxlen=_READINGS)
+        self._world: WorldLists[Any] = WorldLists(lambda told: told)
         self._objects: Any = None
         self._undo: list[Callable[[], None]] = []
         self.cameras = CameraFrames(node, robot)
@@ -45,8 +52,10 @@ class BusObserver:
     def open(self) -> None:
         """Begins to listen."""
         worlds = "openral_msgs/msg/WorldCollision"
-        self._hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, self._readings.take, SENSOR)
-        self._hear(worlds, topics.WORLD, partial(setattr, self, "_world"), LATCHED)
+        self._hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, self._on_joints, SENSOR)
+        known = self._hear(
+            worlds, topics.WORLD, lambda told: self._world.take(told, known.source), LATCHED
+        )
         self._objects_heard = self._hear(
             worlds, topics.OBJECTS, partial(setattr, self, "_objects"), SENSOR
         )
@@ -68,6 +77,11 @@ class BusObserver:
         self._undo.append(partial(self._node.destroy_subscription, made))
         return made
 
+    def _on_joints(self, message: Any) -> None:
+        self._readings.take(message)
+        if self._readings.complete:
+            self._past.append((self._readings.stamp_ns, self._readings.q.copy()))
+
     # What is known before the start
 
     @property
@@ -81,18 +95,23 @@ class BusObserver:
     @property
     def knows_world(self) -> bool:
         """Whether known obstacles were heard, be it that there are none."""
-        return self._world is not None
+        return bool(self._world)
 
     @property
     def obstacles(self) -> tuple[StaticBox, ...]:
-        """The known boxes in the root's frame."""
-        if self._world is None:
-            return ()
+        """The known boxes in the root's frame; PerceptionStale if it is unknown where they are."""
+        try:
+            lists = self._world.all()
+        except ConfigError as error:
+            raise PerceptionStale(str(error)) from None
         found = []
-        for primitive in self._world.primitives:
-            if primitive.shape == _BOX and not primitive.attached_link:
-                x, y, z = (float(size) / 2 for size in primitive.size)
-                found.append(StaticBox(primitive.id, self._in_root(primitive.pose), (x, y, z)))
+        for told in lists:
+            view = self._root_view(told)
+            for primitive in told.primitives:
+                if primitive.shape == _BOX and not primitive.attached_link:
+                    x, y, z = (float(size) / 2 for size in primitive.size)
+                    pose = _pose(view, primitive)
+                    found.append(StaticBox(primitive.id, pose, (x, y, z)))
         return tuple(found)
 
     @property
@@ -117,6 +136,10 @@ class BusObserver:
         expected = objects or self._objects_heard.publisher_count > 0
         if expected and self._objects is None:
             return f"no objects were heard on {topics.OBJECTS}"
+        try:
+            self._seen_objects()
+        except PerceptionStale as error:
+            return str(error)
         return self.cameras.missing(cameras)
 
     def observe(self, state: StateVector | None, cameras: Collection[str]) -> Observation:
@@ -125,12 +148,11 @@ class BusObserver:
             raise PerceptionStale(lacking)
         positions, velocities = self._readings.q.copy(), self._readings.qd.copy()
         images: dict[str, Image] = self.cameras.images(cameras)
-        seen = self._objects.primitives if self._objects is not None else ()
         return Observation(
             positions,
             velocities,
             images,
-            {primitive.id: self._in_root(primitive.pose) for primitive in seen},
+            self._seen_objects(),
             self._readings.stamp_ns,
             np.zeros(0) if state is None else state.read(positions, velocities),
         )
@@ -140,8 +162,32 @@ class BusObserver:
         """The joints as they were measured last."""
         return self._readings.q.copy()
 
-    def _in_root(self, pose: Any) -> Vector:
-        """A pose of the base frame in the root's: x y z, then quaternion w x y z."""
-        base = Rigid.from_matrix(self._kinematics.poses(self._readings.q)[self._base])
-        seen = base @ from_message(pose)
-        return np.concatenate([seen.translation, seen.rotation.as_quat(scalar_first=True)])
+    def _seen_objects(self) -> dict[str, Vector]:
+        if self._objects is None:
+            return {}
+        view = self._root_view(self._objects)
+        return {primitive.id: _pose(view, primitive) for primitive in self._objects.primitives}
+
+    def _root_view(self, told: Any) -> Rigid:
+        """The list's frame in the root's, which is odometry's; PerceptionStale if not known."""
+        frame, base, root = told.header.frame_id, self._robot.base_frame, self._robot.root
+        if frame == root:
+            return Rigid.identity()
+        if frame != base:
+            raise PerceptionStale(f"objects in frame '{frame}'; {choices(frame, [base, root])}")
+        poses = self._kinematics.poses(self._joints_at(stamp_ns(told)))
+        return Rigid.from_matrix(poses[self._base])
+
+    def _joints_at(self, stamp: int) -> Vector:
+        if not self._robot.base_joints:
+            return self._readings.q
+        at, near = min(self._past, key=lambda one: abs(one[0] - stamp), default=(0, None))
+        if near is None or abs(at - stamp) > _NEAR_S * NS:
+            raise PerceptionStale("it is not known where the base was when objects were observed")
+        return near
+
+
+def _pose(view: Rigid, primitive: Any) -> Vector:
+    """In the root's frame: x y z, then quaternion w x y z."""
+    seen = view @ from_message(primitive.pose)
+    return np.concatenate([seen.translation, seen.rotation.as_quat(scalar_first=True)])

@@ -172,13 +172,17 @@ class SkillRun:
             return self._wait_for(lacking, "observation")
         if self._scene is not None and grace and not observer.knows_world:
             return None
+        try:
+            obstacles = observer.obstacles
+        except PerceptionStale as error:
+            return self._wait_for(str(error), "observation")
         context = SkillContext(
             robot=self._graph.robot,
             rate_hz=self._skill.rate_hz,
             action_dim=self._skill.action.dimension,
             instruction=self.order.instruction or (task.instruction if task else ""),
             root_pose=observer.root_pose,
-            obstacles=observer.obstacles,
+            obstacles=obstacles,
             object_halves=observer.object_halves,
         )
         parameters = {**self._skill.parameters, **self.order.parameters}

@@ -27,6 +27,7 @@ from openral.safety.topics import (
     VOXELS,
     WORLD,
 )
+from openral.safety.world_lists import WorldLists, attached
 from openral.world.body import Body
 from openral.world.sensor_watch import Health
 
@@ -47,13 +48,14 @@ class Belief:
         self._refusal: Any = None
         self._odom: Any = None
         self._safety: Any = None
+        self._attached = WorldLists(attached)
         hear = node.create_subscription
         hear(msg.OccupancyVoxels, VOXELS, self._on_voxels, SENSOR)
         hear(msg.JointState, JOINT_STATES, self._readings.take, SENSOR)
         hear(msg.Verdict, VERDICT, self._on_verdict, STATE)
         hear(msg.Verdict, REFUSAL, self._on_refusal, LATCHED)
         hear(msg.SafetyState, SAFETY_STATE, self._on_safety, LATCHED)
-        hear(msg.WorldCollision, WORLD, self._on_world, LATCHED)
+        self._known = hear(msg.WorldCollision, WORLD, self._on_world, LATCHED)
         if robot.base_joints:
             hear(msg.Odometry, ODOM, self._on_odom, SENSOR)
 
@@ -187,4 +189,5 @@ class Belief:
         self._odom = message
 
     def _on_world(self, message: Any) -> None:
-        self._body.hold(p for p in message.primitives if p.attached_link)
+        self._attached.take(message, self._known.source)
+        self._body.hold(p for told in self._attached.all() for p in told)

@@ -16,6 +16,7 @@ from openral.ros.clock import NS
 from openral.ros.node import Node, time_message
 from openral.ros.tf import Buffer
 from openral.safety.topics import LATCHED, SENSOR, VOXELS, WORLD
+from openral.safety.world_lists import WorldLists, attached
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.joint_history import JointHistory
@@ -53,6 +54,7 @@ class Mapping:
         self._begun = False
         self._decayed_ns = 0
         self._attached_unseen: set[str] = set()
+        self._attached = WorldLists(attached)
 
     def open(self) -> list[Callable[[], None]]:
         """Begins to listen and to publish; returns the calls that end it."""
@@ -60,7 +62,13 @@ class Mapping:
         with node.context.presence.one_announcement():
             self._voxels = node.create_publisher(msg.OccupancyVoxels, VOXELS, SENSOR)
             self._centres = node.create_publisher(msg.PointCloud2, topics.VOXEL_POINTS, SENSOR)
-            made = [node.create_subscription(msg.WorldCollision, WORLD, self._on_world, LATCHED)]
+            known = node.create_subscription(
+                msg.WorldCollision,
+                WORLD,
+                lambda told: self._on_world(told, known.source),
+                LATCHED,
+            )
+            made = [known]
             for queue in self.queues:
                 made += self._listen(queue)
             service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR, self._on_clear)
@@ -108,6 +116,7 @@ class Mapping:
 
     def tell_health(self) -> None:
         """Says so while not all sensors deliver."""
+        self._hold_attached()
         if not self.healthy:
             self._publish()
 
@@ -175,11 +184,18 @@ class Mapping:
                 self.map.clear(self.body.shapes(q, base, self._attached_unseen))
                 self._attached_unseen = set()
 
-    def _on_world(self, message: Any) -> None:
+    def _on_world(self, message: Any, source: int) -> None:
+        self._attached.take(message, source)
+        self._hold_attached()
+
+    def _hold_attached(self) -> None:
+        # What nobody tells of any more is mapped again: it must not hide anything for good.
+        self._attached.forget_old(self._node.now(), self._robot.safety.world_max_age_s)
         try:
-            fresh = self.body.hold(p for p in message.primitives if p.attached_link)
+            fresh = self.body.hold(p for told in self._attached.all() for p in told)
         except ConfigError as error:
-            self._node.log.error("attached objects cannot be used", reason=str(error))
+            text = str(error)
+            self._node.log.error("attached objects cannot be used", reason=text, once=text)
             return
         self._attached_unseen = (self._attached_unseen | set(fresh)) & set(self.body.held)
 

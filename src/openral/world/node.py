@@ -40,9 +40,7 @@ class WorldNode(LifecycleNode):
         if self.settings.mapper and self.settings.depth_sensors(robot):
             buffer = self._listener.buffer
             self.mapping = Mapping(self, robot, self.settings, self._history, buffer)
-        self.state_teller = WorldStateTeller(
-            self, robot, self._readings, self._listener.buffer, self._health
-        )
+        self.state_teller = WorldStateTeller(self, robot, self._readings, self._health)
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,23 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.errors import TransformError
 from openral.manifest.kinematics import matrix
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
-from openral.ros.clock import NS
 from openral.ros.node import Node, time_message
-from openral.ros.tf import Buffer
-from openral.ros.tf.rigid import Rigid, from_message
+from openral.ros.tf.rigid import Rigid
 from openral.safety.joint_readings import JointReadings
 from openral.safety.surroundings import stamp_ns
 from openral.safety.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
 from openral.world import topics
 from openral.world.body import Body
+from openral.world.object_view import ObjectView
 
 Matrix = NDArray[np.float64]
 _STEP_S = 1e-4
-_OBJECTS_AGE_NS = NS
 
 
 class WorldStateTeller:
@@ -37,15 +33,13 @@ class WorldStateTeller:
         node: Node,
         robot: RobotDescription,
         readings: JointReadings,
-        frames: Buffer,
         health: Callable[[], list[Any]],
     ) -> None:
-        self._node, self._robot, self._readings, self._frames = node, robot, readings, frames
+        self._node, self._robot, self._readings = node, robot, readings
         self._health = health
         self._body = Body(robot)
         self._odom: Any = None
-        self._world: Any = None
-        self._seen: Any = None
+        self._objects = ObjectView(robot)
         self._safety: Any = None
 
     def open(self, hz: float) -> list[Callable[[], None]]:
@@ -53,13 +47,19 @@ class WorldStateTeller:
         node, hear = self._node, self._node.create_subscription
         with node.context.presence.one_announcement():
             self._states = node.create_publisher(msg.WorldState, topics.WORLD_STATE, STATE)
+            known = hear(
+                msg.WorldCollision,
+                WORLD,
+                lambda message: self._objects.take_known(message, known.source),
+                LATCHED,
+            )
             made = [
+                known,
                 hear(msg.SafetyState, SAFETY_STATE, partial(setattr, self, "_safety"), LATCHED),
-                hear(msg.WorldCollision, WORLD, partial(setattr, self, "_world"), LATCHED),
-                hear(msg.WorldCollision, topics.OBJECTS, partial(setattr, self, "_seen"), SENSOR),
+                hear(msg.WorldCollision, topics.OBJECTS, self._objects.take_seen, SENSOR),
             ]
             if self._robot.base_joints:
-                made.append(hear(msg.Odometry, ODOM, partial(setattr, self, "_odom"), SENSOR))
+                made.append(hear(msg.Odometry, ODOM, self._on_odom, SENSOR))
         timer = node.create_timer(1 / hz, self.tell)
         return [
             partial(node.destroy_timer, timer),
@@ -75,6 +75,7 @@ class WorldStateTeller:
     def message(self) -> Any:
         """The state now."""
         stamp = self._readings.stamp_ns
+        objects, lost = self._objects.now(self._node.now())
         state = msg.WorldState(
             joints=msg.JointState(
                 header=msg.Header(stamp=time_message(stamp)),
@@ -83,8 +84,8 @@ class WorldStateTeller:
                 velocity=self._readings.qd.copy(),
             ),
             end_effectors=self._hands(),
-            sensors=self._health(),
-            objects=self._objects(),
+            sensors=[*self._health(), *lost],
+            objects=objects,
         )
         if self._odom is not None:
             odom = self._odom
@@ -96,6 +97,10 @@ class WorldStateTeller:
             state.safety = self._safety
         state.header = msg.Header(stamp=time_message(stamp), frame_id=self._robot.base_frame)
         return state
+
+    def _on_odom(self, odom: Any) -> None:
+        self._odom = odom
+        self._objects.take_odom(odom)
 
     def _hands(self) -> list[Any]:
         q, qd = self._readings.q, self._readings.qd
@@ -123,37 +128,6 @@ class WorldStateTeller:
         low, high = self._robot.joint(gripper).position_range
         q = self._readings.q[self._readings.names.index(gripper)]
         return float(np.clip((q - low) / (high - low), 0.0, 1.0))
-
-    def _objects(self) -> list[Any]:
-        found: dict[str, Any] = {}
-        for message, fresh_ns in ((self._world, None), (self._seen, _OBJECTS_AGE_NS)):
-            if message is None:
-                continue
-            if fresh_ns is not None and self._node.now() - stamp_ns(message) > fresh_ns:
-                continue
-            moved = self._since(stamp_ns(message))
-            for primitive in message.primitives:
-                found[primitive.id] = _seen_from(primitive, moved)
-        return list(found.values())
-
-    def _since(self, stamp: int) -> Rigid | None:
-        """The base frame of that time in the present one; None: it has not moved."""
-        if self._odom is None:
-            return None
-        fixed, base = self._odom.header.frame_id, self._robot.base_frame
-        try:
-            then = self._frames.lookup(fixed, base, stamp)
-        except TransformError:
-            return None
-        return from_message(self._odom.pose.pose).inverse() @ then
-
-
-def _seen_from(primitive: Any, moved: Rigid | None) -> Any:
-    if moved is None or primitive.attached_link:
-        return primitive
-    seen = copy.copy(primitive)
-    seen.pose = (moved @ from_message(primitive.pose)).to_pose()
-    return seen
 
 
 def _twist(before: Matrix, after: Matrix, seconds: float) -> Any:

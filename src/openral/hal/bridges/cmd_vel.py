@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from openral.hal import topics as hal_topics
 from openral.hal.graph_time import GraphTime
@@ -20,6 +20,7 @@ from openral.hal.mobile_base import base_state
 from openral.hal.ports import Ports
 from openral.hal.protocols import HAL
 from openral.manifest import ControlMode, RobotDescription
+from openral.manifest.robot import BaseDrive
 from openral.ros import msg
 from openral.ros.node import time_message
 from openral.ros.qos import QoS
@@ -43,7 +44,6 @@ class CmdVelBridge:
     ) -> None:
         """Twists that come while the robot may not move are ignored."""
         self._hal, self._clock, self._may_move = hal, clock, may_move
-        self._speed, self._slow = limits(hal.robot)
         self._out = ports.publisher(
             "openral_msgs/msg/ActionChunk", topics.CANDIDATE, topics.COMMAND
         )
@@ -56,7 +56,7 @@ class CmdVelBridge:
     def _hear(self, twist: Any) -> None:
         wanted = np.array([twist.linear.x, twist.linear.y, twist.angular.z], float)
         if np.isfinite(wanted).all() and self._may_move():
-            self._wanted = within(wanted, self._speed)
+            self._wanted = wanted
             if time.monotonic() - self._sent_s >= _EVERY_S:
                 self._flush()
 
@@ -66,11 +66,20 @@ class CmdVelBridge:
             return
         self._sent_s = time.monotonic()
         base = base_state(self._hal.robot, self._hal.read_state())
-        now = within(np.array([base.forward, base.left, base.turn]), self._speed)
+        rows = rows_towards(self._hal.robot, [base.forward, base.left, base.turn], wanted)
         self._sequence += 1
-        self._out.publish(
-            twist_chunk(twist_rows(now, wanted, self._slow), self._clock.now(), self._sequence)
-        )
+        self._out.publish(twist_chunk(rows, self._clock.now(), self._sequence))
+
+
+def rows_towards(robot: RobotDescription, now: ArrayLike, wanted: ArrayLike) -> Vector:
+    """Rows from the present twist to the wanted one and to a standstill, as the base can drive.
+
+    What a differential base is asked to do sideways is left out: it cannot.
+    """
+    speed, slow = limits(robot)
+    can = [1.0, 0.0 if robot.base_drive is BaseDrive.DIFFERENTIAL else 1.0, 1.0]
+    begin, end = (within(np.multiply(twist, can), speed) for twist in (now, wanted))
+    return twist_rows(begin, end, slow)
 
 
 def limits(robot: RobotDescription) -> tuple[Vector, Vector]:

@@ -1,0 +1,107 @@
+"""ObjectView: all objects that are told of, known and seen, in the base frame as it is now."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from openral.errors import ConfigError, TransformError, choices
+from openral.manifest.robot import RobotDescription
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node import time_message
+from openral.ros.tf import Buffer
+from openral.ros.tf.rigid import Rigid, from_message
+from openral.safety.surroundings import stamp_ns
+from openral.safety.topics import WORLD
+from openral.safety.world_lists import WorldLists
+from openral.world import topics
+from openral.world.sensor_watch import Health
+
+_SEEN_AGE_S = 1.0
+_REMEMBERED = 10.0
+"""For so many times its age limit it is said of a list that it is too old; then it is forgotten."""
+
+
+class ObjectView:
+    """Lists may be in the base frame as it was at their stamp, or in odometry's."""
+
+    def __init__(self, robot: RobotDescription) -> None:
+        self._robot = robot
+        self._known: WorldLists[Any] = WorldLists(lambda message: message)
+        self._seen: Any = None
+        self._odom: Any = None
+        self._trail = Buffer()
+
+    def take_known(self, message: Any, source: int) -> None:
+        """A publisher's list of known objects."""
+        self._known.take(message, source)
+
+    def take_seen(self, message: Any) -> None:
+        """What perception sees now."""
+        self._seen = message
+
+    def take_odom(self, odom: Any) -> None:
+        """Where a mobile base is."""
+        self._odom = odom
+        at = odom.pose.pose.position
+        place = msg.Transform(msg.Vector3(at.x, at.y, at.z), odom.pose.pose.orientation)
+        base = msg.TransformStamped(odom.header, self._robot.base_frame, place)
+        self._trail.receive(msg.TFMessage([base]))
+
+    def now(self, now_ns: int) -> tuple[list[Any], list[Any]]:
+        """CollisionPrimitives, and a SensorHealth for each list that had to be left out."""
+        found: dict[str, Any] = {}
+        faults: list[Any] = []
+        limit = self._robot.safety.world_max_age_s
+        self._known.forget_old(now_ns, _REMEMBERED * limit)
+        try:
+            known = self._known.all()
+        except ConfigError as error:
+            known = []
+            faults.append(_fault(WORLD, Health.MISCONFIGURED, self._known.stamp_ns, str(error)))
+        seen = [] if self._seen is None else [self._seen]
+        for topic, lists, limit_s in ((WORLD, known, limit), (topics.OBJECTS, seen, _SEEN_AGE_S)):
+            for told in lists:
+                try:
+                    found |= self._placed(told, now_ns, limit_s)
+                except TransformError as error:
+                    faults.append(_fault(topic, Health.STALE, stamp_ns(told), str(error)))
+        return list(found.values()), faults
+
+    def _placed(self, told: Any, now_ns: int, limit_s: float) -> dict[str, Any]:
+        age = (now_ns - stamp_ns(told)) / NS
+        if age > limit_s:
+            raise TransformError(f"objects were observed {age:.1f} s ago (limit {limit_s:g} s)")
+        view = self._view(told.header.frame_id, stamp_ns(told))
+        return {primitive.id: _seen_from(primitive, view) for primitive in told.primitives}
+
+    def _view(self, frame: str, stamp: int) -> Rigid:
+        """A frame of that time in the present base frame; TransformError where nobody knows."""
+        base = self._robot.base_frame
+        if not self._robot.base_joints and frame == base:
+            return Rigid.identity()
+        fixed = self._odom.header.frame_id if self._odom is not None else ""
+        valid = [base, fixed] if fixed else [base]
+        if frame not in valid:
+            raise TransformError(f"objects in frame '{frame}'; {choices(frame, valid, 'frames')}")
+        if self._odom is None:
+            raise TransformError("objects seen from a base that drives, and no odometry was heard")
+        here = from_message(self._odom.pose.pose).inverse()
+        if frame == fixed:
+            return here
+        if stamp >= stamp_ns(self._odom):
+            return Rigid.identity()
+        return here @ self._trail.lookup(fixed, base, stamp)
+
+
+def _seen_from(primitive: Any, view: Rigid) -> Any:
+    if primitive.attached_link:
+        return primitive
+    seen = copy.copy(primitive)
+    seen.pose = (view @ from_message(primitive.pose)).to_pose()
+    return seen
+
+
+def _fault(topic: str, state: Health, stamp: int, detail: str) -> Any:
+    return msg.SensorHealth(name=topic, state=state, stamp=time_message(stamp), detail=detail)
