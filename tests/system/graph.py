@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,17 @@ def blind_robot(robot: str, folder: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(described))
     return str(path)
+
+
+def shared_memory(pids: Iterable[int]) -> set[str]:
+    """Files of shared memory that processes have mapped."""
+    found = set()
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            place = line.split(maxsplit=5)[5:]
+            if place and place[0].startswith("/dev/shm/"):
+                found.add(place[0].removesuffix(" (deleted)"))
+    return found
 
 
 @dataclass(frozen=True)

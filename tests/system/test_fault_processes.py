@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,23 +14,12 @@ from openral.safety import topics
 from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
 from tests.system.conftest import Deploy
-from tests.system.graph import ESTOPPED, Deployment, repeated
+from tests.system.graph import ESTOPPED, Deployment, repeated, shared_memory
 from tests.system.standing import FAST, REST_WITHIN_S, check_rest
 
 # One answer of this policy moves the robot for three seconds: nothing ends soon by itself.
 LONG_WAY = ("--skill", "wave", "--param", "rows=60", "--param", "size=0.6", "--param", "after=99")
 _TRIES = 5
-
-
-def shared_memory(pids: Iterable[int]) -> set[str]:
-    """Files of shared memory that processes have mapped."""
-    found = set()
-    for pid in pids:
-        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            place = line.split(maxsplit=5)[5:]
-            if place and place[0].startswith("/dev/shm/"):
-                found.add(place[0].removesuffix(" (deleted)"))
-    return found
 
 
 def in_full_swing(deploy: Deploy, plugins: dict[str, str]) -> Deployment:
