@@ -94,5 +94,8 @@ def test_the_view_shows_what_was_refused_and_where(
         pixels = np.asarray(Image.open(picture).convert("RGB"))
         assert (pixels == RED).all(axis=2).sum() > 200
         assert live_table(live, "rejected: ") == 0
+        live.arm()
+        after = json.loads(view(live, "--json"))
+        assert after["hit"] is None and "rejected" not in after["verdict"], "that was before"
     finally:
         live.close()

@@ -95,8 +95,11 @@ class Belief:
     @property
     def standing(self) -> Any:
         """The verdict to show: the refusal for which the robot is stopped, else the last one."""
-        stopped = self._safety is not None and self._safety.state in (_ESTOPPED, _RECOVERY)
-        return (self._refusal if stopped else None) or self.verdict or self._refusal
+        safety = self._safety
+        refused = safety is not None and (
+            safety.state == _RECOVERY or (safety.state == _ESTOPPED and safety.source == "kernel")
+        )
+        return (self._refusal if refused else None) or self.verdict
 
     def hit_point(self) -> tuple[float, float, float] | None:
         """The voxel that the verdict names: its middle, in the map's frame."""
