@@ -31,6 +31,8 @@ class Standing(LiveGraph):
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph, "ur5e")
         self.observer = Observer(graph.domain)
+        # Made beforehand: how soon the kernel gets to know a newcomer is not what is measured.
+        self._stopper = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)
         self.hal, self.kernel = self.start_both()
 
     def arm(self) -> None:
@@ -103,18 +105,14 @@ class Standing(LiveGraph):
 
     def stop(self) -> float:
         """Calls for a stop, which is applied when the call returns; the moment of the call."""
-        client = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)
-        try:
-            client.wait_for_service(20.0)
-            request = client.request_class(source="operator", reason="now")
-            with urgent():
-                at = time.monotonic()
-                answering = client.call_async(request)
-            answer = answering.result(30.0)
-            assert answer.applied, answer.message
-            return at
-        finally:
-            self.node.destroy_client(client)
+        self._stopper.wait_for_service(20.0)
+        request = self._stopper.request_class(source="operator", reason="now")
+        with urgent():
+            at = time.monotonic()
+            answering = self._stopper.call_async(request)
+        answer = answering.result(30.0)
+        assert answer.applied, answer.message
+        return at
 
     def frozen(self, process: Any, seconds: float) -> tuple[float, float]:
         """SIGSTOP for a while; the moments at which it froze and went on."""

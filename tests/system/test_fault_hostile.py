@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import Any
 
 import numpy as np
 
+from openral.manifest import ControlMode
 from openral.ros import types
 from openral.safety import topics
 from openral.safety.run_key import RunKey
 from openral.safety.seal import Seal
+from tests.hal.chunks import joint_chunk
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, MSGS
 from tests.ros.conftest import wait_until
+from tests.system.flood import Flood
 from tests.system.graph import repeated
 from tests.system.hostile import Hostile
 from tests.system.standing import JOINT, NO_JUMP, Standing, eventually
@@ -110,10 +112,13 @@ def test_a_flood_of_forged_actions_disturbs_no_motion(standing: Standing, repeti
         assert hostile.sent > 100
 
 
-def flood_with(standing: Standing, hostile: Hostile, proposal: Any) -> None:
-    out = hostile.publisher(f"{MSGS}/ActionChunk", topics.CANDIDATE, topics.COMMAND)
-    payload = types.encode(proposal)
-    hostile.keep_doing(lambda: out.publish_bytes(payload), 5000.0, burst=25)
+def stops(standing: Standing) -> None:
+    """In full motion it is stopped: in time, and for good."""
+    standing.rests_within(standing.stop())
+    assert standing.safety.state == ESTOPPED
+    place = standing.q
+    time.sleep(0.3)
+    assert np.abs(standing.q - place).max() <= NO_JUMP
 
 
 @repeated
@@ -122,16 +127,36 @@ def test_under_a_flood_of_proposals_motions_and_stops_still_work(
 ) -> None:
     """5,000 a second, each of them old: none is executed, all must be handled."""
     standing.arm()
-    with Hostile(standing.graph.domain) as hostile:
-        flood_with(standing, hostile, standing.swing(JOINT, 0.5))
-        began = time.monotonic()
+    dropped = standing.safety.dropped
+
+    def move_and_stop() -> None:
         standing.move()
-        standing.rests_within(standing.stop())
-        assert hostile.sent > 1000 * (time.monotonic() - began)
-        assert standing.safety.state == ESTOPPED
-        place = standing.q
-    assert np.abs(standing.q - place).max() <= NO_JUMP
-    eventually(lambda: standing.safety.dropped > 100)
+        stops(standing)
+
+    with Flood(standing.graph.domain, standing.swing(JOINT, 0.5)) as flood:
+        flood.during(move_and_stop)
+    eventually(lambda: standing.safety.dropped > dropped + 100)
     standing.resets_without_a_jump()
     assert standing.safety.state == ARMED
     eventually(lambda: standing.state.state == HOLDING)
+
+
+@repeated
+def test_a_flood_of_fresh_proposals_cannot_outrun_a_stop(
+    standing: Standing, repetition: int
+) -> None:
+    """5,000 a second, each stamped as it is sent and fit to pass: they move the robot until it is
+    stopped, and never again before a reset."""
+    standing.arm()
+    speeds = np.zeros((10, len(standing.robot.driven)))
+    speeds[:, 0] = 0.6 if standing.q[0] < standing.robot.home_position[0] else -0.6
+    drift = joint_chunk(speeds, dt=0.02, mode=ControlMode.JOINT_VELOCITY)
+
+    def drift_and_stop() -> None:
+        standing.arm()
+        eventually(standing.is_fast)
+        stops(standing)
+
+    with Flood(standing.graph.domain, drift, fresh=True) as flood:
+        flood.during(drift_and_stop)
+    standing.resets_without_a_jump()

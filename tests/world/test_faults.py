@@ -44,6 +44,7 @@ LIMIT_S = ROBOT.safety.voxels_max_age_s
 SKEW_S = 0.01
 SAME_S = 0.5
 OPENRAL = str(Path(sys.executable).parent / "openral")
+RED = (214, 39, 40)
 
 
 @pytest.fixture(scope="module")
@@ -200,4 +201,5 @@ def test_the_view_shows_what_the_robot_believes(
     picture = tmp_path / "world.png"
     view("--out", str(picture))
     pixels = np.asarray(Image.open(picture).convert("RGB"))
-    assert pixels.shape[:2] == (774, 960) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+    assert not (pixels == RED).all(axis=2).any(), "nothing was refused"
+    assert pixels.shape[:2] == (808, 960) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50

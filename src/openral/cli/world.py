@@ -61,7 +61,12 @@ def view(
         from openral.world.picture import world_picture
 
         picture = world_picture(
-            belief.grid, belief.shapes(), belief.base, belief.lines(), hit_cell=belief.hit_cell()
+            belief.grid,
+            belief.shapes(),
+            belief.base,
+            belief.lines(),
+            hit_point=belief.hit_point(),
+            hit_shapes=belief.hit_shapes(),
         )
         picture.save(out)
         typer.echo(f"{out}: {belief.lines()[0]}")
@@ -83,7 +88,7 @@ def _belief(session: Session, robot: str | None, timeout: float) -> Iterator[Bel
             if time.monotonic() > give_up:
                 raise NotThere(f"nothing heard on {', '.join(belief.missing())} in {timeout:g} s")
             time.sleep(0.02)
-        time.sleep(0.3)  # a verdict, if motion is being judged
+        time.sleep(0.3)  # what the kernel says, and a verdict if motion is being judged
         yield belief
     finally:
         executor.shutdown()
@@ -100,15 +105,16 @@ def _robot_of(session: Session, timeout: float) -> str:
 def _table(belief: Belief) -> None:
     from rich.live import Live
     from rich.table import Table
+    from rich.text import Text
 
     def table() -> Table:
         out = Table("what", "now")
         data = belief.data()
-        for name in ("healthy", "age_s", "occupied", "unknown", "base", "verdict"):
-            out.add_row(name, str(data[name]))
+        for name in ("healthy", "age_s", "occupied", "unknown", "base", "verdict", "hit"):
+            out.add_row(name, Text(str(data[name])))
         for sensor in data["sensors"]:
             text = f"{sensor['state']}, {sensor['rate_hz']:g} Hz {sensor['detail']}"
-            out.add_row(sensor["name"], text)
+            out.add_row(sensor["name"], Text(text))
         return out
 
     try:

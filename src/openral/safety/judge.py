@@ -38,11 +38,13 @@ _EXECUTING = 1
 class Judge:
     """From the bytes of a candidate to a SafeAction, a drop or a stop."""
 
-    def __init__(self, node: SafetyKernelNode, safe: Publisher, verdicts: Publisher) -> None:
+    def __init__(
+        self, node: SafetyKernelNode, safe: Publisher, verdicts: Publisher, refusals: Publisher
+    ) -> None:
         self._node = node
         self._kernel = node.kernel
         self._settings = node.settings
-        self._safe, self._verdicts = safe, verdicts
+        self._safe, self._verdicts, self._refusals = safe, verdicts, refusals
         self._limit = FairLimit(self._settings.max_candidates_hz, _BURST)
         self._running: RunningChunk | None = None
         self._running_head = NO_HEAD
@@ -167,14 +169,17 @@ class Judge:
             self._node.stop("kernel", decision.reason, decision.detail)
         else:
             status.dropped += 1
-        self._verdicts.publish(
-            lambda: verdict_message(decision, head, payload, now, self._settings.warn_only)
-        )
+        self._verdicts.publish(lambda: self._message(decision, head, payload, now))
         if decision.status == REJECTED:
+            self._refusals.publish(self._message(decision, head, payload, now))
             trace_id, detail = head.trace_id, decision.detail
             self._node.report_stop(decision.reason, detail, payload, trace_id, recovering, now)
         elif decision.status == DROPPED or (decision.status == ACCEPTED and decision.detail):
             self._node.report_drop(decision.reason, decision.detail, head.trace_id)
+
+    def _message(self, decision: Decision, head: CandidateHead, payload: bytes, now: int) -> Any:
+        warn_only, place_of = self._settings.warn_only, self._node.inputs.place_of
+        return verdict_message(decision, head, payload, now, warn_only, place_of)
 
     def look_at_clock(self) -> None:
         """To be called often, in real time: a proof must not last because time stands still."""
@@ -198,7 +203,10 @@ class Judge:
             verdict = self._kernel.validate(left, now)
             detail = f"while the motion was under way: {verdict}"
             if not verdict.accepted and verdict.latched:
-                self._end(verdict.status, detail, types.encode(left), now)
+                head, data = self._running_head, types.encode(left)
+                self._end(verdict.status, detail, data, now)
+                decision = Decision(REJECTED, verdict.status, detail, verdict, 0.0)
+                self._refusals.publish(self._message(decision, head, data, now))
             elif not verdict.accepted or self._held_ns is not None:
                 self._hold(verdict.status, detail, now)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from openral.safety.known_objects import KnownObjects, KnownWorld
 from openral.safety.map_cover import MapCover
 from openral.safety.obstacles import VoxelGrid
 from openral.safety.surroundings import stamp_ns, tell_voxels
+from openral.safety.verdict_message import Place
 from openral.safety.voxel_thread import VoxelThread
 
 _VOXELS = "openral_msgs/msg/OccupancyVoxels"
@@ -37,6 +38,7 @@ class KernelInputs:
         self._evidence = Evidence(self._readings)
         self._complaints: dict[str, str] = {}
         self._odom_frame = ""
+        self._voxel_frame = ""
         self._known = KnownObjects(kernel)
         self._cover = MapCover(kernel.robot)
         self.settle: Callable[[], None] = lambda: None
@@ -99,6 +101,14 @@ class KernelInputs:
             f"{own * 1e3:.1f} mm to itself): use recover"
         )
 
+    def place_of(self, cell: Sequence[int]) -> Place | None:
+        """Where the middle of a voxel is: its indices mean nothing once the map has rolled."""
+        if self._evidence.voxels is None:
+            return None
+        grid = self._evidence.voxels[0]
+        x, y, z = (o + (i + 0.5) * grid.resolution for o, i in zip(grid.origin, cell, strict=True))
+        return Place(self._voxel_frame, x, y, z)
+
     def evidence(self, payload: bytes, now_ns: int, recovering: bool) -> str:
         """JSON with all that a verdict on this candidate rests on."""
         return self._evidence.of(payload, now_ns, recovering)
@@ -137,6 +147,7 @@ class KernelInputs:
             self._kernel, message, self._unknown_blocks, self._in_map, self._odom_frame
         )
         self._evidence.voxels = grid, stamp_ns(message)
+        self._voxel_frame = message.header.frame_id
 
     def _in_map(self, grid: VoxelGrid, stamp: int) -> None:
         self._cover.require(self._kernel, grid, stamp, self._readings.q.copy())

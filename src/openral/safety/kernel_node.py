@@ -68,7 +68,7 @@ class SafetyKernelNode(LifecycleNode):
         self._stop_watch = StopWatch(self._seal.epoch, settings.stop_answer_s)
         self.inputs = KernelInputs(self, self.kernel, settings.unknown_blocks)
         self._open()
-        self.judge = Judge(self, self._safe, self._verdicts)
+        self.judge = Judge(self, self._safe, self._verdicts, self._refusals)
         self._undo += [self.judge.close, self.clock.on_jump(self._on_jump)]
         make = self.create_timer if settings.lockstep else self.create_wall_timer
         beat = make(1 / settings.heartbeat_hz, self._beat)
@@ -85,6 +85,7 @@ class SafetyKernelNode(LifecycleNode):
             self._stop_events = self._publisher("EStopEvent", topics.ESTOP, topics.COMMAND)
             self._failures = self._publisher("FailureTrigger", topics.FAILURE, topics.STATE)
             self._verdicts = self._publisher("Verdict", topics.VERDICT, topics.STATE)
+            self._refusals = self._publisher("Verdict", topics.REFUSAL, topics.LATCHED)
             self._subscribe(self._undo, "EStopEvent", topics.ESTOP, self._on_event, topics.COMMAND)
             self._subscribe(self._undo, "HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
             for kind, name, handler in (

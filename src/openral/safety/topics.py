@@ -10,6 +10,8 @@ ESTOP = "/openral/estop"
 RESET = "/openral/reset"
 RECOVER = "/openral/recover"
 VERDICT = "/openral/verdict"
+REFUSAL = "/openral/last_refusal"
+"""The verdict that latched the last stop, for whoever comes to look."""
 FAILURE = "/openral/failure/safety"
 HAL_STATE = "/openral/hal_state"
 JOINT_STATES = "/joint_states"
@@ -27,6 +29,7 @@ __all__ = [
     "LATCHED",
     "ODOM",
     "RECOVER",
+    "REFUSAL",
     "RESET",
     "SAFETY_STATE",
     "SAFE_ACTION",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from openral.safety.kernel import Verdict
 
 ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
 WARNING, STOP = 1, 3
+_VOXEL = "voxel_collision"
 _MODES = {mode.value: mode.byte for mode in ControlMode}
 
 
@@ -30,10 +32,24 @@ class Decision:
     check_s: float
 
 
+class Place(NamedTuple):
+    """A point in a frame."""
+
+    frame: str
+    x: float
+    y: float
+    z: float
+
+
 def verdict_message(
-    decision: Decision, head: CandidateHead, payload: bytes, now_ns: int, warn_only: bool
+    decision: Decision,
+    head: CandidateHead,
+    payload: bytes,
+    now_ns: int,
+    warn_only: bool,
+    place_of: Callable[[Sequence[int]], Place | None],
 ) -> Any:
-    """An openral_msgs/msg/Verdict."""
+    """An openral_msgs/msg/Verdict; `place_of` knows where a voxel of the kernel's map is."""
     message = types.new(
         "openral_msgs/msg/Verdict",
         header=_header(now_ns),
@@ -51,6 +67,10 @@ def verdict_message(
         message.row = verdict.row
         message.link = verdict.link or verdict.joint
         message.hit = _hit(verdict)
+        if verdict.status == _VOXEL and (place := place_of(verdict.cell)) is not None:
+            message.header.frame_id = place.frame
+            point = {"x": place.x, "y": place.y, "z": place.z}
+            message.hit_point = types.new("geometry_msgs/msg/Point", **point)
         message.distance, message.margin = verdict.value, verdict.limit
         if verdict.slot >= 0:
             message.slot = _slot_name(payload, verdict.slot)
@@ -85,7 +105,7 @@ def _header(now_ns: int) -> Any:
 
 
 def _hit(verdict: Verdict) -> str:
-    if verdict.status == "voxel_collision":
+    if verdict.status == _VOXEL:
         return "voxel " + " ".join(map(str, verdict.cell))
     return verdict.other_link or verdict.object
 

@@ -19,6 +19,7 @@ from openral.safety.topics import (
     JOINT_STATES,
     LATCHED,
     ODOM,
+    REFUSAL,
     SAFETY_STATE,
     SENSOR,
     STATE,
@@ -31,17 +32,20 @@ from openral.world.body import Body
 from openral.world.sensor_watch import Health
 
 _STATUS = ("accepted", "slowed", "rejected", "dropped")
+_REJECTED = 2
+_ESTOPPED, _RECOVERY = 2, 3
 
 
 class Belief:
     """Hears the map, the robot's state and the kernel."""
 
     def __init__(self, node: Node, robot: RobotDescription) -> None:
-        self._node, self._robot = node, robot
+        self._robot = robot
         self._body = Body(robot)
         self._readings = JointReadings(robot)
         self.voxels: Any = None
         self.verdict: Any = None
+        self._refusal: Any = None
         self._odom: Any = None
         self._safety: Any = None
         self._attached = WorldLists(attached)
@@ -49,6 +53,7 @@ class Belief:
         hear(msg.OccupancyVoxels, VOXELS, self._on_voxels, SENSOR)
         hear(msg.JointState, JOINT_STATES, self._readings.take, SENSOR)
         hear(msg.Verdict, VERDICT, self._on_verdict, STATE)
+        hear(msg.Verdict, REFUSAL, self._on_refusal, LATCHED)
         hear(msg.SafetyState, SAFETY_STATE, self._on_safety, LATCHED)
         self._known = hear(msg.WorldCollision, WORLD, self._on_world, LATCHED)
         if robot.base_joints:
@@ -81,19 +86,37 @@ class Belief:
         return place.x, place.y, 2 * math.atan2(turn.z, turn.w)
 
     def shapes(self) -> NDArray[np.float64]:
-        """The robot's capsules in the map's frame, those that the verdict names last."""
+        """The robot's capsules in the map's frame."""
         x, y, yaw = self.base
         c, s = math.cos(yaw), math.sin(yaw)
         pose = np.array([[c, -s, 0, x], [s, c, 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
         return self._body.shapes(self._readings.q, pose)
 
-    def hit_cell(self) -> tuple[int, int, int] | None:
-        """The voxel that the last verdict names."""
-        words = self.verdict.hit.split() if self.verdict is not None else []
-        if len(words) != 4 or words[0] != "voxel":
+    @property
+    def standing(self) -> Any:
+        """The verdict to show: the refusal for which the robot is stopped, else the last one."""
+        safety = self._safety
+        refused = safety is not None and (
+            safety.state == _RECOVERY or (safety.state == _ESTOPPED and safety.source == "kernel")
+        )
+        return (self._refusal if refused else None) or self.verdict
+
+    def hit_point(self) -> tuple[float, float, float] | None:
+        """The voxel that the verdict names: its middle, in the map's frame."""
+        verdict = self.standing
+        if verdict is None or not verdict.hit.startswith("voxel "):
             return None
-        x, y, z = (int(word) for word in words[1:])
-        return x, y, z
+        if verdict.header.frame_id != self.voxels.header.frame_id:
+            return None
+        return verdict.hit_point.x, verdict.hit_point.y, verdict.hit_point.z
+
+    def hit_shapes(self) -> list[int]:
+        """Those of `shapes` that belong to links which the verdict names."""
+        verdict = self.standing
+        if verdict is None or verdict.status != _REJECTED:
+            return []
+        named = {verdict.link, verdict.hit}
+        return [i for i, link in enumerate(self._body.shape_links) if link in named]
 
     def lines(self) -> list[str]:
         """What to write under a picture."""
@@ -112,7 +135,7 @@ class Belief:
         return {
             "frame": voxels.header.frame_id,
             "stamp_ns": stamp_ns(voxels),
-            "age_s": round((self._node.now() - stamp_ns(voxels)) / NS, 3),
+            "age_s": round((self._now() - stamp_ns(voxels)) / NS, 3),
             "resolution_m": voxels.resolution,
             "origin": [voxels.origin.x, voxels.origin.y, voxels.origin.z],
             "dims": [int(n) for n in voxels.dims],
@@ -130,12 +153,25 @@ class Belief:
             ],
             "base": list(self.base),
             "verdict": self._last(),
+            "hit": self._hit(),
         }
 
+    def _now(self) -> int:
+        """The graph's time, simulated or not: as the newest state or heartbeat tells it."""
+        heartbeat = 0 if self._safety is None else stamp_ns(self._safety)
+        return max(self._readings.stamp_ns, heartbeat)
+
+    def _hit(self) -> dict[str, Any] | None:
+        verdict, point = self.standing, self.hit_point()
+        if verdict is None or not verdict.hit:
+            return None
+        at = None if point is None else [round(value, 4) for value in point]
+        return {"link": verdict.link, "what": verdict.hit, "at": at}
+
     def _last(self) -> str:
-        if self.verdict is not None:
-            status = _STATUS[min(int(self.verdict.status), 3)]
-            return f"{status}: {self.verdict.detail or self.verdict.reason}"
+        if (verdict := self.standing) is not None:
+            status = _STATUS[min(int(verdict.status), 3)]
+            return f"{status}: {verdict.detail or verdict.reason}"
         if self._safety is not None:
             return f"none heard; the kernel: {self._safety.reason} {self._safety.detail}".strip()
         return "none heard"
@@ -145,6 +181,9 @@ class Belief:
 
     def _on_verdict(self, message: Any) -> None:
         self.verdict = message
+
+    def _on_refusal(self, message: Any) -> None:
+        self._refusal = message
 
     def _on_safety(self, message: Any) -> None:
         self._safety = message

@@ -51,6 +51,12 @@ class Body:
         poses = self._in_base(q)
         return dict(zip(self._links, poses, strict=True))
 
+    @property
+    def shape_links(self) -> list[str]:
+        """The link that each of `shapes` belongs to; a held object has its hand's."""
+        own = [self._links[link] for link, _ in self._own]
+        return own + [held.link for held in self.held.values()]
+
     def shapes(self, q: ArrayLike, base: Matrix, only: Iterable[str] | None = None) -> Matrix:
         """Capsules for joint positions, the base frame being at `base`: rows of ends and radius.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,12 @@ Matrix = NDArray[np.float64]
 Colour = tuple[int, int, int]
 Shape = tuple[float, Callable[[ImageDraw.ImageDraw], None]]
 """A depth, and what draws there."""
-_BAND = 54
+_BAND = 88
+_RING = 12
+_COLUMNS = 120
 _LOW, _HIGH = np.array([58, 82, 139.0]), np.array([94, 201, 98.0])
 _BODY: Colour = (230, 232, 236)
+_EDGE: Colour = (165, 167, 169)
 _WARN: Colour = (214, 39, 40)
 # Corners of a cell's faces, counter-clockwise from outside, with the step to the neighbour.
 _FACES = (
@@ -56,30 +60,45 @@ def world_picture(
     base: tuple[float, float, float],
     lines: Sequence[str],
     *,
-    hit_cell: tuple[int, int, int] | None = None,
+    hit_point: tuple[float, float, float] | None = None,
     hit_shapes: Sequence[int] = (),
     size: tuple[int, int] = (960, 720),
 ) -> Image.Image:
     """Draws occupied cells and capsules (rows of ends and radius, in the grid's frame).
 
-    `base` is the base's x, y and yaw there; `hit_cell` and `hit_shapes` are drawn red.
+    `base` is the base's x, y and yaw there. The cell at `hit_point`, with a ring around it, and
+    `hit_shapes` are drawn red, wherever they are.
     """
     x, y, yaw = base
     eye = Eye((x + 0.4 * np.cos(yaw), y + 0.4 * np.sin(yaw), 0.6), yaw, size)
     image = Image.new("RGB", (size[0], size[1] + _BAND), "white")
     draw = ImageDraw.Draw(image)
-    shapes = [*_cells(grid, eye, hit_cell), *_capsules(body, eye, hit_shapes)]
+    shapes = [*_cells(grid, eye, hit_point), *_capsules(body, eye)]
     for _, paint in sorted(shapes, key=lambda shape: -shape[0]):
         paint(draw)
+    for _, paint in _capsules(body[list(hit_shapes)], eye, outline=True):  # whatever is before them
+        paint(draw)
+    if hit_point is not None:
+        _ring(draw, eye, hit_point)
     draw.rectangle((0, size[1], size[0], size[1] + _BAND), fill="white")
     font = ImageFont.load_default(15)
-    for i, line in enumerate(lines[:3]):
-        draw.text((8, size[1] + 3 + 17 * i), line[:130], "black", font)
+    wrapped = [part for line in lines for part in wrap(line, _COLUMNS)]
+    for i, line in enumerate(wrapped[:5]):
+        draw.text((8, size[1] + 3 + 17 * i), line, "black", font)
     return image
 
 
-def _cells(grid: VoxelGrid, eye: Eye, hit: tuple[int, int, int] | None) -> list[Shape]:
+def _ring(draw: ImageDraw.ImageDraw, eye: Eye, point: tuple[float, float, float]) -> None:
+    """In front of everything: a cell is small, and often hidden by what would have met it."""
+    (x, y), depth = eye.see(np.array(point))
+    if depth > 0.1:
+        box = (x - _RING, y - _RING, x + _RING, y + _RING)
+        draw.ellipse(box, outline=_WARN, width=3)
+
+
+def _cells(grid: VoxelGrid, eye: Eye, hit: tuple[float, float, float] | None) -> list[Shape]:
     corner = np.array(grid.origin)
+    there = None if hit is None else np.floor((np.array(hit) - corner) / grid.resolution)
     cells = np.pad(np.asarray(grid.cells, bool), 1)
     shapes: list[Shape] = []
     index = np.argwhere(cells)
@@ -97,23 +116,22 @@ def _cells(grid: VoxelGrid, eye: Eye, hit: tuple[int, int, int] | None) -> list[
                 continue
             share = cell[2] / top
             tint = (_LOW * (1 - share) + _HIGH * share) * shade
-            red = hit is not None and tuple(int(c) - 1 for c in cell) == tuple(hit)
+            red = there is not None and bool((cell - 1 == there).all())
             colour = _WARN if red else (int(tint[0]), int(tint[1]), int(tint[2]))
             shapes.append((float(near.mean()), _Polygon(polygon, colour)))
     return shapes
 
 
-def _capsules(body: Matrix, eye: Eye, hit: Sequence[int]) -> list[Shape]:
+def _capsules(body: Matrix, eye: Eye, outline: bool = False) -> list[Shape]:
     shapes: list[Shape] = []
-    for i, row in enumerate(body):
+    for row in body:
         steps = np.linspace(0, 1, max(2, int(np.linalg.norm(row[3:6] - row[:3]) / 0.04) + 1))
         centres = row[:3] + steps[:, None] * (row[3:6] - row[:3])
         pixels, depth = eye.see(centres)
         for at, z in zip(pixels, depth, strict=True):
             if z > 0.1:
                 radius = float(row[6]) * eye.focal / float(z)
-                colour = _WARN if i in hit else _BODY
-                shapes.append((float(z) - float(row[6]), _Ball(at, radius, colour)))
+                shapes.append((float(z) - float(row[6]), _Ball(at, radius, outline)))
     return shapes
 
 
@@ -126,10 +144,13 @@ class _Polygon:
 
 
 class _Ball:
-    def __init__(self, at: Matrix, radius: float, colour: Colour) -> None:
-        self._at, self._radius, self._colour = at, radius, colour
+    def __init__(self, at: Matrix, radius: float, outline: bool) -> None:
+        self._at, self._radius, self._outline = at, radius, outline
 
     def __call__(self, draw: ImageDraw.ImageDraw) -> None:
-        (x, y), r = self._at.tolist(), self._radius
-        red, green, blue = (int(0.72 * c) for c in self._colour)
-        draw.ellipse((x - r, y - r, x + r, y + r), fill=self._colour, outline=(red, green, blue))
+        (x, y), r = self._at, self._radius
+        box = (x - r, y - r, x + r, y + r)
+        if self._outline:
+            draw.ellipse(box, outline=_WARN, width=2)
+        else:
+            draw.ellipse(box, fill=_BODY, outline=_EDGE)

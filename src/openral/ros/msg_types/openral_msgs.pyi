@@ -189,12 +189,13 @@ class Verdict(Message):
     interval: int
     link: str
     hit: str
+    hit_point: geometry_msgs.Point
     distance: float
     margin: float
     speed_factor: float
     warn_only: bool
     check_time: float
-    def __init__(self, header: std_msgs.Header | None = ..., sequence: int = ..., trace_id: ArrayLike | bytes | None = ..., status: int = ..., reason: str = ..., detail: str = ..., control_mode: int = ..., slot: str = ..., row: int = ..., interval: int = ..., link: str = ..., hit: str = ..., distance: float = ..., margin: float = ..., speed_factor: float = ..., warn_only: bool = ..., check_time: float = ...) -> None: ...
+    def __init__(self, header: std_msgs.Header | None = ..., sequence: int = ..., trace_id: ArrayLike | bytes | None = ..., status: int = ..., reason: str = ..., detail: str = ..., control_mode: int = ..., slot: str = ..., row: int = ..., interval: int = ..., link: str = ..., hit: str = ..., hit_point: geometry_msgs.Point | None = ..., distance: float = ..., margin: float = ..., speed_factor: float = ..., warn_only: bool = ..., check_time: float = ...) -> None: ...
 
 class WorldCollision(Message):
     header: std_msgs.Header
