@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from openral.cli.deploy import app
@@ -14,6 +15,7 @@ from openral.cli.yaml_fields import parse_pairs
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.errors import ConfigError
+from openral.manifest.library import robot_path
 from openral.ros.given_parameters import given_parameters
 
 PLAN = """\
@@ -154,6 +156,24 @@ def test_a_real_plan_has_no_simulation_in_it() -> None:
     done = invoke("run", "--robot", "so101_follower", "--dry-run", "--json")
     hal = json.loads(done.stdout)["nodes"][0]
     assert hal["parameters"] == {"robot_yaml": "so101_follower", "hal_mode": "real"}
+
+
+def test_a_real_camera_that_repeats_itself_hangs(tmp_path: Path) -> None:
+    described = yaml.safe_load(robot_path("so101_follower").read_text())
+    mount = {"link": described["base_frame"], "xyz": [0.0, 0.0, 0.5]}
+    eye = {"name": "eye", "modality": "depth", "mount": mount, "fovy_deg": 60.0}
+    described["sensors"] = [eye]
+    path = tmp_path / "so101_follower" / "robot.yaml"
+    path.parent.mkdir()
+    path.write_text(yaml.safe_dump(described))
+
+    def world(**options: Any) -> dict[str, Any]:
+        plan = make_plan(DeployOptions(**options))
+        return dict(plan.node("world").parameters)  # type: ignore[union-attr]
+
+    assert world(robot_ref=str(path), mode="real")["same_picture_s"] == 0.5
+    assert "same_picture_s" not in world(robot_ref="so101_follower", mode="real")
+    assert "same_picture_s" not in world(scene_ref="kitchen"), "a simulator has no noise"
 
 
 def test_no_display_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,6 +131,9 @@ def _as_yaml(value: Any) -> str:
 HUNG_S = 1.0
 """Silence is judged generously: HAL and kernel watch each other much more closely."""
 
+SAME_PICTURE_S = 0.5
+"""A real depth camera never measures the very same twice: its driver hangs."""
+
 
 def make_plan(options: DeployOptions) -> Plan:
     """The graph for a run."""
@@ -175,6 +178,8 @@ def _world(options: DeployOptions) -> NodeSpec:
     parameters: dict[str, Any] = {"robot_yaml": options.robot_name}
     if options.external_map:
         parameters["mapper"] = False
+    if options.mode == "real" and options.maps:
+        parameters["same_picture_s"] = SAME_PICTURE_S
     return NodeSpec("world", "openral.world", parameters)
 
 
