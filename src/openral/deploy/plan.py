@@ -190,4 +190,5 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False)
+    # It takes a moment; on a busy machine, rather wait than lose the end of a recording.
+    return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False, end_s=5.0)

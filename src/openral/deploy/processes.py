@@ -13,9 +13,6 @@ from openral.deploy.plan import Plan
 from openral.ros.dds_config import Network
 from openral.safety.run_key import RunKey
 
-_RECORDER_S = 0.5
-"""The recorder may take this much longer than the others, and has as much after them."""
-
 
 class Processes:
     """Make it on the main thread, before any other thread: children die with their maker."""
@@ -49,9 +46,7 @@ class Processes:
         """Ends all, the recorder last; names those that had to be killed."""
         last = [child for child in self.children if not child.spec.critical]
         rest = [child for child in self.children if child.spec.critical]
-        began = time.monotonic()
-        killed = _end(rest, began)
-        killed += _end(last, max(began + _RECORDER_S, time.monotonic() - _RECORDER_S))
+        killed = _end(rest) + _end(last)
         self.kill()
         return killed
 
@@ -63,9 +58,10 @@ class Processes:
             child.ended.wait(1.0)
 
 
-def _end(children: list[Child], began: float) -> list[str]:
+def _end(children: list[Child]) -> list[str]:
     for child in reversed(children):
         child.ask_to_end()
+    began = time.monotonic()
     killed = []
     for child in sorted(children, key=lambda child: child.spec.end_s):
         if not child.ended.wait(max(0.0, began + child.spec.end_s - time.monotonic())):
