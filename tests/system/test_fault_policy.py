@@ -22,6 +22,7 @@ from tests.system.graph import STILL, Observer, repeated
 from tests.system.standing import NO_JUMP, check_rest
 
 _SIZE = 0.06
+_TRIES = 5
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +53,17 @@ def observer(rig: RunnerGraphRig) -> Iterator[Observer]:
 def test_a_failing_policy_ends_the_motion(
     rig: RunnerGraphRig, observer: Observer, tmp_path: Path, policy: str, repetition: int
 ) -> None:
-    rig.still()
-    moment = tmp_path / "moment"
-    begun = time.monotonic()
-    status, result = rig.run(policy, rows=10, size=_SIZE, after=2, moment=str(moment))
-    assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
-    at = float(moment.read_text())
-    assert max(p.speed for p in list(observer.poses) if begun < p.heard_s < at) > 0.1
+    moment, fastest = tmp_path / "moment", 0.0
+    for _ in range(_TRIES):  # a busy machine may not have moved it yet
+        rig.still()
+        begun = time.monotonic()
+        status, result = rig.run(policy, rows=10, size=_SIZE, after=2, moment=str(moment))
+        assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
+        at = float(moment.read_text())
+        fastest = max(p.speed for p in list(observer.poses) if begun < p.heard_s < at)
+        if fastest > 0.1:
+            break
+    assert fastest > 0.1
     rig.still()
     time.sleep(0.3)
     check_rest(observer, at)
