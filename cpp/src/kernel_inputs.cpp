@@ -172,6 +172,7 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
   Scene out;
   out.world = &in.world->world;
   const bool mapped = in.voxels->valid && !in.voxels->overflow;
+  const bool told = in.world->valid && !in.world->world.obstacles.empty();
   if (mapped) out.voxels = &in.voxels->field;
   if (!model_->mobile || in.base->empty()) return out;
   const Envelope& e = model_->envelope;
@@ -196,9 +197,9 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
     const Place seen = in.base->at(in.voxels->stamp, speed, rate);
     doubt(seen);
     frame = seen.pose * in.voxels->anchor;
-  } else if (in.world->valid && in.world->fixed) {
+  } else if (told && in.world->fixed) {
     frame = {here.x, here.y, 0};
-  } else if (in.world->valid) {
+  } else if (told) {
     const Place seen = in.base->at(in.world->stamp, speed, rate);
     doubt(seen);
     frame = seen.pose;
@@ -209,9 +210,9 @@ Kernel::Scene Kernel::scene(const Inputs& in, std::int64_t now) noexcept {
       inverse(frame) * here * Planar{twist[0] * age / 2, twist[1] * age / 2, twist[2] * age / 2};
   for (std::size_t i = 0; i < 3; ++i) out.error[i] += std::abs(twist[i]) * age / 2;
   for (std::size_t i = 0; i < 2; ++i) out.error[i] += gone * std::abs(twist[2]) * age / 2;
-  if (in.world->valid && in.world->fixed) {
+  if (told && in.world->fixed) {
     out.world = placed(*in.world, inverse(frame));
-  } else if (in.world->valid && mapped) {
+  } else if (told && mapped) {
     const Place seen = in.base->at(in.world->stamp, speed, rate);
     doubt(seen);
     out.world = placed(*in.world, inverse(frame) * seen.pose);

@@ -164,6 +164,17 @@ def test_a_view_from_before_odometry_began_is_dropped_and_not_a_stop() -> None:
     assert kernel.validate(chunk(M.BODY_TWIST, [[0.1, 0.0, 0.0]]), NOW).accepted
 
 
+@pytest.mark.parametrize("age_s", [0.15, 0.9])
+def test_a_list_of_nothing_from_before_odometry_began_is_no_reason_for_doubt(age_s: float) -> None:
+    """It belongs nowhere: a base that had just come up was refused as if it might be elsewhere."""
+    kernel = kernel_at(((0.0, 0.0, 0.0), 0.0))
+    kernel.set_voxels(wall_ahead((0.0, 0.0, 0.0), 0.8), NOW)
+    known = kernel.validate(chunk(M.BODY_TWIST, [[0.3, 0.0, 0.0]] * 4), NOW)
+    kernel.set_world([], NOW - round(age_s * 1e9))
+    verdict = kernel.validate(chunk(M.BODY_TWIST, [[0.3, 0.0, 0.0]] * 4), NOW)
+    assert known.accepted and verdict.accepted, str(verdict)
+
+
 @pytest.mark.parametrize("scalar", [False, True])
 def test_a_base_may_drive_an_arc_around_a_post(scalar: bool) -> None:
     robot = mobile_robot(tracking_error=0.0)
