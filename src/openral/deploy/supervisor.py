@@ -24,7 +24,6 @@ from openral.errors import OpenralError
 from openral.ros.clock import NS
 from openral.ros.dds_config import Network
 from openral.ros.parameters import Parameter
-from openral.ros.priority import urgent
 from openral.ros.recording.reader import Recording
 from openral.safety import topics
 
@@ -121,9 +120,7 @@ class Supervisor:
     # The run
 
     def _live(self) -> None:
-        with urgent():
-            link = GraphLink(self._network, streams_of(self._options.robot), self._look)
-        self._link = link
+        self._link = link = GraphLink(self._network, streams_of(self._options.robot), self._look)
         for spec in self.plan.nodes:
             self._bring_up(spec)
         if self.plan.node("safety_kernel") is not None:

@@ -19,7 +19,7 @@ from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.node import USE_SIM_TIME
 from openral.ros.parameters import Descriptor, Parameter
-from openral.ros.priority import Policy, raise_priority, restore_priority
+from openral.ros.priority import Urgency
 from openral.safety.run_key import RunKey
 
 _CHECK_S = 0.05
@@ -34,8 +34,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
 
     def __init__(self, key: RunKey, urgent: bool = False, **options: Any) -> None:
         """`urgent`: while active, the thread that hears of stops goes before all ordinary ones."""
-        self._urgent = urgent
-        self._calm: Policy | None = None
+        self._urgency = Urgency(urgent)
         self._run: HalRun | None = None
         self._live: LiveHAL | None = None
         super().__init__("hal", **options)
@@ -85,15 +84,14 @@ class ManifestHALLifecycleNode(LifecycleNode):
 
     def on_activate(self, previous: State) -> Outcome:
         """Begins to listen to the kernel, and to publish."""
-        if self._urgent:
-            self._calm = raise_priority()
+        self._urgency.begin()
         self.live.activate()
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
         """Holds; time goes on."""
         self.live.deactivate()
-        self._calm_down()
+        self._urgency.end()
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
@@ -114,7 +112,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
     def _release(self) -> None:
         run, self._run = self._run, None
         live, self._live = self._live, None
-        self._calm_down()
+        self._urgency.end()
         if live is not None:
             self._until_ns = live.time.now() if live.time.simulated else self._until_ns
         try:
@@ -128,11 +126,6 @@ class ManifestHALLifecycleNode(LifecycleNode):
             if self.has_parameter("clock"):
                 self.tell_parameter("clock", "")
                 self.tell_parameter("control_modes", [])
-
-    def _calm_down(self) -> None:
-        calm, self._calm = self._calm, None
-        if calm is not None:
-            restore_priority(calm)
 
     # What others may ask for
 

@@ -57,3 +57,22 @@ def restore_priority(before: Policy) -> None:
     """Takes `raise_priority` back."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, before.kind, os.sched_param(before.priority))
+
+
+class Urgency:
+    """The priority of a node's executor while the node is active, if that is wanted."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted
+        self._before: Policy | None = None
+
+    def begin(self) -> None:
+        """To be called on the thread that is to go first."""
+        if self._wanted and self._before is None:
+            self._before = raise_priority()
+
+    def end(self) -> None:
+        """On the same thread; harmless if it did not begin."""
+        before, self._before = self._before, None
+        if before is not None:
+            restore_priority(before)

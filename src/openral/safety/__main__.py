@@ -11,16 +11,16 @@ import sys
 
 from openral.ros.node_program import run_program
 from openral.ros.parameters import Value
-from openral.ros.priority import raise_priority
+from openral.ros.priority import urgent
 from openral.safety.kernel_node import SafetyKernelNode
 from openral.safety.kernel_parameters import KernelParameters
 from openral.safety.run_key import RunKey
 
 
 def make(given: dict[str, Value]) -> SafetyKernelNode:
-    """The node, on threads that the system lets go first."""
-    raise_priority()
-    return SafetyKernelNode(RunKey.inherited(), parameters=given)
+    """The node, whose receiving threads and, while it is active, whose own go first."""
+    with urgent():
+        return SafetyKernelNode(RunKey.inherited(), urgent=True, parameters=given)
 
 
 if __name__ == "__main__":

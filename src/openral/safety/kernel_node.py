@@ -11,6 +11,7 @@ from openral.manifest.library import load_robot
 from openral.ros.clock import NS, Jump
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.priority import Urgency
 from openral.ros.publisher import Publisher
 from openral.ros.qos import QoS
 from openral.ros.subscription import Subscription
@@ -36,7 +37,9 @@ _CANDIDATES = QoS(depth=200)
 class SafetyKernelNode(LifecycleNode):
     """Starts IDLE and passes nothing until /openral/reset; so does every restart of it."""
 
-    def __init__(self, key: RunKey, **options: Any) -> None:
+    def __init__(self, key: RunKey, urgent: bool = False, **options: Any) -> None:
+        """`urgent`: while active, the thread that judges goes before all ordinary ones."""
+        self._urgency = Urgency(urgent)
         super().__init__("safety_kernel", **options)
         self.settings = KernelParameters.declared(self)
         self._seal = Seal(key, time.time_ns())
@@ -108,6 +111,7 @@ class SafetyKernelNode(LifecycleNode):
                 _CANDIDATES,
                 raw=True,
             )
+        self._urgency.begin()  # after the thread that takes maps has begun, which needs more time
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
@@ -117,10 +121,12 @@ class SafetyKernelNode(LifecycleNode):
         self.kernel.estop("not active")
         if self.status.mode is not Mode.ESTOPPED:
             self._enter(Mode.IDLE, "kernel", "deactivated", "the kernel node was deactivated")
+        self._urgency.end()
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
         """Gives everything back."""
+        self._urgency.end()
         _run_all(self._undo_active)
         _run_all(self._undo)
         for made in ("kernel", "inputs", "judge"):
