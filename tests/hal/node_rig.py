@@ -86,12 +86,15 @@ class LiveGraph:
         return hal, kernel
 
     def arm(self) -> None:
-        def armed() -> bool:
-            return bool(self.trigger(topics.RESET).success)
+        """Resets until it lasts: an event may come late, and a busy machine loses a heartbeat."""
 
-        wait_until(armed)
-        wait_until(lambda: self.safety.state == ARMED)
-        wait_until(lambda: self.state.state != STOPPED)
+        def armed() -> bool:
+            if self.safety.state != ARMED:
+                self.trigger(topics.RESET)
+            time.sleep(0.1)
+            return bool(self.safety.state == ARMED and self.state.state != STOPPED)
+
+        wait_until(armed, 60.0)
 
     def trigger(self, name: str) -> Any:
         return self.call("std_srvs/srv/Trigger", name)

@@ -11,9 +11,8 @@ from openral.ros import types
 from openral.ros.action_client import ActionClient, ClientGoal
 from openral.ros.goal import GoalStatus
 from openral.ros.qos import STATE
-from openral.safety.topics import RESET
 from openral.skill import topics
-from tests.hal.node_rig import ARMED, HOLDING, STOPPED, LiveGraph
+from tests.hal.node_rig import ARMED, HOLDING, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 
 _TRIES = 5
@@ -66,17 +65,6 @@ class RunnerGraphRig(LiveGraph):
             if self.scene:
                 self.trigger(RESET_SCENE)
         return status, result
-
-    def arm(self) -> None:
-        """Resets until it lasts: a busy machine may stop it again at once."""
-
-        def armed() -> bool:
-            if self.safety.state != ARMED:
-                self.trigger(RESET)
-            time.sleep(0.2)
-            return bool(self.safety.state == ARMED and self.state.state != STOPPED)
-
-        wait_until(armed, 60.0)
 
     def still(self) -> None:
         """Waits until the robot is armed and at rest, whatever happened before."""

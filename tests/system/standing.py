@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from openral.safety import topics
-from tests.hal.node_rig import ARMED, EXECUTING, STOPPED, LiveGraph
+from tests.hal.node_rig import EXECUTING, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.system.graph import STILL, Observer
 from tests.system.urgent import urgent
@@ -34,17 +34,6 @@ class Standing(LiveGraph):
         # Made beforehand: how soon the kernel gets to know a newcomer is not what is measured.
         self._stopper = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)
         self.hal, self.kernel = self.start_both()
-
-    def arm(self) -> None:
-        """Resets until it lasts: a busy machine may lose a heartbeat right after."""
-
-        def armed() -> bool:
-            if self.safety.state != ARMED:
-                self.trigger(topics.RESET)
-            time.sleep(0.1)
-            return bool(self.safety.state == ARMED and self.state.state != STOPPED)
-
-        wait_until(armed, 60.0)
 
     def move(self, seconds: float = 3.0) -> None:
         """Has a long, fast motion accepted, and waits until it is in full swing."""

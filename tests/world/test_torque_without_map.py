@@ -30,7 +30,7 @@ def live(domain: int, tmp_path: Path) -> Iterator[LiveGraph]:
     path.parent.mkdir()
     path.write_text(yaml.safe_dump(described))
     with live_graph(domain, str(path)) as made:
-        made.start_hal()
+        made.start_hal("heartbeat_s=0.1")
         wait_until(lambda: made.heard[topics.JOINT_STATES], 60.0)
         made.start_kernel("requires_voxels=true")
         wait_until(lambda: made.heard[topics.SAFETY_STATE], 60.0)
@@ -67,6 +67,15 @@ def test_torque_under_way_is_held_without_a_map_and_passes_again_with_it(
     live: LiveGraph, fault: str
 ) -> None:
     map_ = Map(live)
+    for _ in range(5):
+        if _held(live, map_, fault):
+            return
+    raise AssertionError("this machine is too busy")
+
+
+def _held(live: LiveGraph, map_: Map, fault: str) -> bool:
+    """False if a heartbeat was lost meanwhile, which is another story."""
+    map_.sending = map_.healthy = True
     arm = [joint.name for joint in live.robot.driven if joint.role == "arm"]
 
     def limp() -> Any:
@@ -81,12 +90,16 @@ def test_torque_under_way_is_held_without_a_map_and_passes_again_with_it(
     wait_until(accepted)
     wait_until(lambda: live.state.state == EXECUTING)
     time.sleep(1.0)  # proven again and again
+    if live.safety.detail == "heartbeat_lost":
+        return False
     assert live.state.state == EXECUTING, (live.state.reason, live.safety.detail)
     stops = len(live.heard[topics.ESTOP])
     map_.sending, map_.healthy = fault != "silent", fault != "unhealthy"
     wait_until(lambda: live.state.state != EXECUTING)
-    assert (live.state.state, live.state.reason) == (HOLDING, "kernel")
     time.sleep(1.0)  # well past the end of the last proof
+    if live.safety.detail == "heartbeat_lost":
+        return False
+    assert (live.state.state, live.state.reason) == (HOLDING, "kernel")
     assert live.safety.state == ARMED, live.safety.detail
     assert live.propose(limp()).reason == "voxel_unavailable"
     assert live.state.state == HOLDING
@@ -94,3 +107,4 @@ def test_torque_under_way_is_held_without_a_map_and_passes_again_with_it(
     wait_until(lambda: live.propose(limp()).status == ACCEPTED)
     wait_until(lambda: live.state.state == EXECUTING)
     assert len(live.heard[topics.ESTOP]) == stops
+    return True

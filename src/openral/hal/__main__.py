@@ -15,13 +15,9 @@ from openral.ros.parameters import Value
 from openral.ros.priority import raise_priority, settle_priority
 from openral.safety.run_key import RunKey
 
-_SWITCH_S = 5e-4
-"""So long may a thread that hears of a stop or an action wait for one busy with a picture."""
-
 
 def make(given: dict[str, Value]) -> ManifestHALLifecycleNode:
     """The node; its threads go first, a simulation's own does not."""
-    sys.setswitchinterval(_SWITCH_S)
     before = raise_priority()
     node = ManifestHALLifecycleNode(RunKey.inherited(), urgent=True, parameters=given)
     if node.settings.hal_mode == "sim":  # which would take all the time that it can get

@@ -101,6 +101,7 @@ class SafetyKernelNode(LifecycleNode):
 
     def on_activate(self, previous: State) -> Outcome:
         """Begins to listen; still nothing passes before a reset."""
+        self._urgency.begin()  # for the thread that takes maps, too: it shares the interpreter
         with self.context.presence.one_announcement():
             self._undo_active += self.inputs.open()
             candidates = self._subscribe(
@@ -111,7 +112,6 @@ class SafetyKernelNode(LifecycleNode):
                 _CANDIDATES,
                 raw=True,
             )
-        self._urgency.begin()  # after the thread that takes maps has begun, which needs more time
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
