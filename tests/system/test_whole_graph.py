@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -19,8 +18,6 @@ from tests.ros.conftest import wait_until
 from tests.system.conftest import Deploy
 from tests.system.graph import ESTOPPED, OPENRAL, Deployment, blind_robot, repeated, shared_memory
 
-_BUSY_LOAD = 2.5
-"""Processes that want to run: with more, two cores are not enough for what a graph needs."""
 SCENE = ("--config", "tabletop_push")
 
 
@@ -61,36 +58,32 @@ def test_ctrl_c_ends_in_order_and_leaves_nothing(
     deploy: Deploy, plugins: dict[str, str], tmp_path: Path, busy: bool
 ) -> None:
     wave = ["--skill", "wave", "--param", "rows=10", "--param", "size=0.06", "--param", "after=99"]
-    took = []
     for attempt in range(3):
         work = [*wave, "--record", str(tmp_path / f"run{attempt}")] if busy else []
         graph = deploy(*SCENE, "--robot", "ur5e", *work, environment=plugins)
         graph.wait_armed()
         if busy and not graph.wait_moving():
             continue
-        took.append(_interrupt(graph, busy))
-        if took[-1] < (2.0 if os.getloadavg()[0] < _BUSY_LOAD else 6.0):
-            return
-    raise AssertionError(f"it took {took} s")
+        _interrupt(graph, busy)
+        return
+    raise AssertionError("it was stopped before it moved")
 
 
-def _interrupt(graph: Deployment, busy: bool) -> float:
-    """Sends Ctrl-C, looks at what is left and tells how long it took."""
+def _interrupt(graph: Deployment, busy: bool) -> None:
+    """Sends Ctrl-C and looks at what is left."""
     members = graph.members
     assert len(members) >= 4
     files = shared_memory(members)
     began = time.monotonic()
     summary = graph.interrupt()
-    took = time.monotonic() - began
+    assert time.monotonic() - began < 2.0
     assert summary["returncode"] == 0
     assert summary["exit_reason"] == "interrupted (SIGINT)"
+    assert summary["estops"] == 0
     if busy:
         assert summary["recording"]["messages"] > 0
-    else:
-        assert summary["estops"] == 0
     assert not [pid for pid in members if alive(pid)]
     assert not [name for name in files if Path(name).exists()]
-    return took
 
 
 def test_a_wrong_robot_for_a_scene_is_told_by_the_hal(deploy: Deploy) -> None:
