@@ -196,12 +196,17 @@ def test_a_flood_starves_neither_heartbeat_nor_services(rig: Rig) -> None:
     assert rig.state.accepted < 1000
 
 
-def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_path: Path) -> None:
+def proven_for(folder: Path, seconds: float) -> Path:
+    """The manifest of a Panda whose torque is proven for so long at a time."""
     data = yaml.safe_load(robot_path("franka_panda").read_text())
-    data.setdefault("safety", {})["recheck_s"] = 0.4  # a busy machine may be late
-    path = tmp_path / "panda.yaml"
+    data.setdefault("safety", {})["recheck_s"] = seconds
+    path = folder / "panda.yaml"
     path.write_text(yaml.safe_dump(data))
-    rig.start_armed(robot=path)
+    return path
+
+
+def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_path: Path) -> None:
+    rig.start_armed(robot=proven_for(tmp_path, 0.4))  # a busy machine may be late
     limp = [0.0] * len(ROBOT.driven)
     first = rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 8, 0.1))
     assert first.status == ACCEPTED, first.detail
@@ -254,13 +259,9 @@ def test_a_motion_that_has_ended_is_not_judged_any_more(rig: Rig) -> None:
 def test_a_clock_that_stands_still_ends_a_motion_proven_for_a_while(
     graph: Graph, tmp_path: Path
 ) -> None:
-    data = yaml.safe_load(robot_path("franka_panda").read_text())
-    data.setdefault("safety", {})["recheck_s"] = 1.0
-    path = tmp_path / "panda.yaml"
-    path.write_text(yaml.safe_dump(data))
     rig = Rig(graph, simulated=True)
     try:
-        rig.start_armed(robot=path)
+        rig.start_armed(robot=proven_for(tmp_path, 1.0))
         limp = [0.0] * len(ROBOT.driven)
         assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
         rig.ticking = False
@@ -273,11 +274,7 @@ def test_a_clock_that_stands_still_ends_a_motion_proven_for_a_while(
 def test_a_motion_whose_proof_cannot_be_renewed_is_held_or_else_stopped(
     rig: Rig, tmp_path: Path
 ) -> None:
-    data = yaml.safe_load(robot_path("franka_panda").read_text())
-    data.setdefault("safety", {})["recheck_s"] = 1.0
-    path = tmp_path / "panda.yaml"
-    path.write_text(yaml.safe_dump(data))
-    rig.start_armed(robot=path)
+    rig.start_armed(robot=proven_for(tmp_path, 1.0))
     limp = [0.0] * len(ROBOT.driven)
     assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
     wait_until(lambda: rig.safe)

@@ -1,4 +1,4 @@
-"""A whole graph for tests of the runner: HAL, kernel and runner processes, and a client."""
+"""A whole graph for tests of the runner: the processes of its four nodes, and a client."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class RunnerGraphRig(LiveGraph):
     def start_all(self, scene: str = "", *parameters: str) -> None:
         self.scene = scene
         self.start_both(f"sim_env_yaml={scene}")
+        self.start("openral.world", "use_sim_time=true")
         self.start_runner(f"sim_env_yaml={scene}", *parameters)
         self.arm()
 

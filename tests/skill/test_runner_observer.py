@@ -15,19 +15,22 @@ from openral.ros import msg, types
 from openral.ros.clock import NS
 from openral.ros.context import Context
 from openral.ros.executor import Executor
+from openral.ros.lifecycle_machine import Outcome
 from openral.ros.memory_transport import MemoryTransport
 from openral.ros.node import Node, time_message
 from openral.ros.qos import LATCHED, SENSOR
 from openral.skill import topics
 from openral.skill.bus_observer import BusObserver
 from openral.skill.camera_frames import picture
+from openral.world.node import WorldNode
 
 ROBOT = load_robot("panda_mobile")
+BASE = [ROBOT.joint_names.index(name) for name in ROBOT.base_joints]
 CAMERA = next(c for c in ROBOT.cameras if c.modality == "rgb")
 
 
 class Bus:
-    """A bus without a wire on which a test says what a robot would."""
+    """A bus without a wire: a test says what a robot would, and its world's node hears it."""
 
     def __init__(self) -> None:
         self.context = Context(transport=MemoryTransport())
@@ -35,7 +38,11 @@ class Bus:
         self.executor = Executor(self.context)
         self.executor.add_node(self.node)
         self.now = 100 * NS
-        self.node.now = lambda: self.now  # type: ignore[method-assign]
+        self.world = WorldNode(context=self.context, parameters={"robot_yaml": ROBOT.id})
+        self.executor.add_node(self.world)
+        for node in (self.node, self.world):
+            node.now = lambda: self.now  # type: ignore[method-assign]
+        assert self.world.trigger("configure") is self.world.trigger("activate") is Outcome.SUCCESS
         self.observer = BusObserver(self.node, ROBOT, threading.RLock())
         self.observer.open()
         self.q = np.array(ROBOT.home_position)
@@ -59,6 +66,17 @@ class Bus:
             ),
             topics.JOINT_STATES,
         )
+        x, y, yaw = self.q[BASE]
+        turn = msg.Quaternion(0.0, 0.0, np.sin(yaw / 2), np.cos(yaw / 2))
+        odom = msg.Odometry(header=self.header(ROBOT.root))
+        odom.pose.pose = msg.Pose(msg.Point(x, y, 0.0), turn)
+        self.say(odom, "/odom")
+        self.look()
+
+    def look(self) -> None:
+        """The world's node tells what it knows."""
+        self.world.state_teller.tell()
+        self.executor.spin_until_idle()
 
     def image(self, width: int = 8, height: int = 6, encoding: str = "rgb8") -> None:
         data = np.arange(height * width * 3, dtype=np.uint8)
@@ -80,10 +98,11 @@ class Bus:
         header = msg.Header(stamp=time_message(self.now - ago_ns), frame_id=frame)
         kind = "openral_msgs/msg/WorldCollision"
         self.say(types.new(kind, header=header, primitives=list(boxes)), topic, qos)
+        self.look()
 
     def drive(self, *pose: float) -> Any:
         """The base is there now; its matrix in the root's frame."""
-        self.q[[ROBOT.joint_names.index(name) for name in ROBOT.base_joints]] = pose
+        self.q[BASE] = pose
         self.joints()
         kinematics = Kinematics(ROBOT)
         return kinematics.poses(self.q)[kinematics.links.index(ROBOT.base_frame)]
@@ -154,12 +173,9 @@ def test_padded_rows_of_a_picture_are_read_right() -> None:
 
 
 def test_objects_and_obstacles_are_told_in_the_roots_frame(bus: Bus) -> None:
-    bus.q[[ROBOT.joint_names.index(name) for name in ROBOT.base_joints]] = [1.0, 2.0, np.pi / 2]
-    bus.joints()
+    base = bus.drive(1.0, 2.0, np.pi / 2)
     bus.boxes(topics.OBJECTS, SENSOR, box("cup", (0.5, 0.0, 0.3), (0.1, 0.2, 0.3)))
     bus.boxes(topics.WORLD, LATCHED, box("wall", (1.0, 0.0, 0.5), (0.2, 4.0, 1.0)))
-    kinematics = Kinematics(ROBOT)
-    base = kinematics.poses(bus.q)[kinematics.links.index(ROBOT.base_frame)]
     cup = bus.observer.observe(None, ()).objects["cup"]
     assert np.allclose(cup[:3], (base @ [0.5, 0.0, 0.3, 1.0])[:3])
     turn = Rotation.from_quat(cup[3:], scalar_first=True).as_matrix()
@@ -173,19 +189,52 @@ def test_objects_and_obstacles_are_told_in_the_roots_frame(bus: Bus) -> None:
 def test_objects_stay_where_they_were_seen_while_the_base_drives_on(bus: Bus) -> None:
     """In the base frame of a while ago, and in odometry's; a frame nobody knows is stale."""
     then = bus.drive(1.0, 2.0, np.pi / 2)
-    bus.now += NS
+    bus.now += NS // 2
     bus.drive(1.5, 2.5, 0.3)
     cup = box("cup", (0.5, 0.0, 0.3), (0.1, 0.2, 0.3))
-    bus.boxes(topics.OBJECTS, SENSOR, cup, ago_ns=NS)
+    bus.boxes(topics.OBJECTS, SENSOR, cup, ago_ns=NS // 2)
     seen = bus.observer.observe(None, ()).objects["cup"]
     assert np.allclose(seen[:3], (then @ [0.5, 0.0, 0.3, 1.0])[:3])
     bus.boxes(topics.OBJECTS, SENSOR, cup, frame=ROBOT.root)
     seen = bus.observer.observe(None, ()).objects["cup"]
     assert np.allclose(seen, [0.5, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0])
-    for wrong in ({"frame": "camera"}, {"frame": ""}, {"ago_ns": NS // 2}):
+    for wrong, word in (
+        ({"frame": "camera"}, "frame 'camera'"),
+        ({"frame": ""}, "frame ''"),
+        ({"ago_ns": 3 * NS // 4}, "past"),
+        ({"ago_ns": 2 * NS}, "observed 2.0 s ago"),
+    ):
         bus.boxes(topics.OBJECTS, SENSOR, cup, **wrong)
-        with pytest.raises(PerceptionStale, match="objects"):
+        with pytest.raises(PerceptionStale, match=word):
             bus.observer.observe(None, ())
+
+
+def test_objects_seen_before_an_episode_began_are_not_shown_in_it(bus: Bus) -> None:
+    bus.joints()
+    cup = box("cup", (0.5, 0.0, 0.3), (0.1, 0.2, 0.3))
+    bus.boxes(topics.OBJECTS, SENSOR, cup)
+    bus.now += NS // 10
+    bus.observer.look_anew()
+    bus.joints()  # what was seen is told again, with new joints
+    with pytest.raises(PerceptionStale, match="no objects were seen since"):
+        bus.observer.observe(None, ())
+    bus.boxes(topics.OBJECTS, SENSOR, cup)
+    assert set(bus.observer.observe(None, ()).objects) == {"cup"}
+
+
+def test_a_world_state_that_is_missing_or_old_is_no_observation(bus: Bus) -> None:
+    bus.joints()
+    assert bus.observer.missing((), objects=True) == f"no objects were heard on {topics.OBJECTS}"
+    assert not bus.observer.missing((), objects=False) and not bus.observer.knows_world
+    bus.node.create_publisher("openral_msgs/msg/WorldCollision", topics.OBJECTS, SENSOR)
+    bus.executor.spin_until_idle()
+    bus.look()
+    assert "no objects were heard" in bus.observer.missing((), objects=False)
+    assert bus.world.trigger("deactivate") is Outcome.SUCCESS
+    bus.now += NS
+    bus.joints()
+    with pytest.raises(PerceptionStale, match=r"the world state is of 1\.000 s ago"):
+        bus.observer.observe(None, ())
 
 
 def test_obstacles_of_several_publishers_are_all_known(bus: Bus) -> None:
@@ -195,8 +244,9 @@ def test_obstacles_of_several_publishers_are_all_known(bus: Bus) -> None:
     found = {one.name: one.pose[:3] for one in bus.observer.obstacles}
     assert np.allclose(found["wall"], (base @ [1.0, 0.0, 0.5, 1.0])[:3])
     assert np.allclose(found["post"], [3.0, 1.0, 0.5])
-    bus.boxes(topics.WORLD, LATCHED, box("lamp", (1.0, 0.0, 0.5), (0.2, 0.2, 1.0)), ago_ns=NS)
-    with pytest.raises(PerceptionStale, match="where the base was"):
+    assert bus.observer.knows_world
+    bus.boxes(topics.WORLD, LATCHED, box("lamp", (1.0, 0.0, 0.5), (0.2, 0.2, 1.0)), ago_ns=NS // 4)
+    with pytest.raises(PerceptionStale, match="past"):
         _ = bus.observer.obstacles
 
 

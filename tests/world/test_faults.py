@@ -144,7 +144,10 @@ def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, Prete
     timer = graph.node.create_wall_timer(0.1, tell)
     try:
         wait_until(
-            lambda: len(states[-1].objects) == 2 and abs(states[-1].base.pose.position.x) > 0.3
+            lambda: (
+                len(states[-1].obstacles) == len(states[-1].objects) == 1
+                and abs(states[-1].base.pose.position.x) > 0.3
+            )
         )
         before = len(states)
         wait_until(lambda: len(states) > before + 60, 60.0)
@@ -158,7 +161,7 @@ def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, Prete
     # Not by how late they come on a busy machine, but by what they tell of.
     span = (stamp_ns(told[-1]) - stamp_ns(told[0])) / NS
     assert (len(told) - 1) / span >= 20.0
-    seen = {thing.id: thing.pose.position for thing in state.objects}
+    seen = {thing.id: thing.pose.position for thing in [*state.obstacles, *state.objects]}
     c, s = math.cos(0.3), math.sin(0.3)
     ahead, left = c * 2.6 + s * 1.2, -s * 2.6 + c * 1.2
     assert [seen["post"].x, seen["post"].y, seen["post"].z] == pytest.approx([ahead, left, 0.5])
@@ -178,7 +181,8 @@ def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, Prete
     assert hand.opening == pytest.approx(1.0)
     assert state.has_base and state.base.header.frame_id == "odom"
     assert state.header.frame_id == ROBOT.base_frame
-    assert [sensor.name for sensor in state.sensors] == ["front_depth"]
+    feeds = [sensor.name for sensor in state.sensors]
+    assert feeds == ["front_depth", topics.WORLD, world_topics.OBJECTS]
     assert state.safety.state == ARMED
 
 

@@ -22,25 +22,14 @@ class Processes:
     ) -> None:
         """`on_change`, on a thread of its own: a child ended or was stopped."""
         key = RunKey.create()
-        self._changed: list[Child] = []
-        self._tell = on_change
         # A real HAL lets its motors go in order, also when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL
         self.children: list[Child] = []
         environment = _environment(network)
         for spec in plan.nodes:
             parting = gentle if spec.name == "hal" else signal.SIGKILL
-            child = Child(spec, key, logs, environment, self._on_change, parting)
+            child = Child(spec, key, logs, environment, on_change, parting)
             self.children.append(child)
-
-    def _on_change(self, child: Child) -> None:
-        self._changed.append(child)
-        self._tell(child)
-
-    def take_changed(self) -> list[Child]:
-        """Those that ended or were stopped since the last look."""
-        changed, self._changed = self._changed, []
-        return changed
 
     def end(self) -> list[str]:
         """Ends all, the recorder last; names those that had to be killed."""

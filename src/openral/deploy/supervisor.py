@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ class Supervisor:
         self._fault = "it broke"  # unless it is known better
         self._wake = threading.Event()
         self._ending = False
+        self._changed: deque[Child] = deque()
+        """Children that ended or were stopped, and were not looked at yet."""
         self._processes: Processes | None = None
         self._link: GraphLink | None = None
         self._goals: Goals | None = None
@@ -87,18 +90,21 @@ class Supervisor:
 
     def _on_change(self, child: Child) -> None:
         """On the child's own thread: a robot must not move on until this loop comes to look."""
-        if child.spec.critical and self._link is not None and not self._ending:
-            state = "has ended" if child.ended.is_set() else "was stopped"
-            with suppress(OpenralError):  # the loop comes to it as well
-                self._link.tell_stop(f"{child.spec.name} {state}")
-        self._wake.set()
+        try:
+            if child.spec.critical and self._link is not None and not self._ending:
+                state = "has ended" if child.ended.is_set() else "was stopped"
+                with suppress(OpenralError):  # the loop comes to it as well
+                    self._link.tell_stop(f"{child.spec.name} {state}")
+        finally:
+            self._changed.append(child)
+            self._wake.set()
 
     def _look(self) -> None:
         """Raises Ended if the run is over for a reason that does not lie in the skill."""
         if self._interrupted:
             raise Ended(f"interrupted ({self._interrupted})", 0)
-        assert self._processes is not None
-        for child in self._processes.take_changed():
+        while self._changed:
+            child = self._changed.popleft()
             text = f"{child.spec.name} {child.what_happened()}"
             if child.spec.critical:
                 raise Ended.fault(text)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -11,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.errors import ConfigError, PerceptionStale, TransformError, choices
+from openral.errors import PerceptionStale, TransformError
 from openral.manifest import Kinematics, RobotDescription
 from openral.ros.clock import NS
 from openral.ros.node import Node
-from openral.ros.qos import LATCHED, SENSOR, QoS
+from openral.ros.qos import SENSOR, STATE, QoS
 from openral.ros.tf import Buffer, Rigid, from_message
 from openral.safety.joint_readings import JointReadings
 from openral.safety.surroundings import stamp_ns
-from openral.safety.world_lists import WorldLists
 from openral.sim.rollout import Image, Observation, StaticBox
 from openral.skill import topics
 from openral.skill.camera_frames import CameraFrames
@@ -28,9 +26,8 @@ from openral.skill.state_vector import StateVector
 Vector = NDArray[np.float64]
 
 _BOX = 1
-_READINGS = 256
-_NEAR_S = 0.1
-"""The joints must have been measured so close to the time of a list, for a robot that drives."""
+_OK, _SILENT = 0, 1
+_WORLD_AGE_S = 0.5
 
 
 class BusObserver:
@@ -43,22 +40,16 @@ class BusObserver:
         self._base = self._kinematics.links.index(robot.base_frame)
         self._readings = JointReadings(robot)
         self._frames = Buffer()
-        self._past: deque[tuple[int, Vector]] = deque(maxlen=_READINGS)
-        self._world: WorldLists[Any] = WorldLists(lambda told: told)
-        self._objects: Any = None
+        self._world: Any = None
+        self._since_ns = 0
         self._undo: list[Callable[[], None]] = []
         self.cameras = CameraFrames(node, robot)
 
     def open(self) -> None:
         """Begins to listen."""
-        worlds = "openral_msgs/msg/WorldCollision"
-        self._hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, self._on_joints, SENSOR)
-        known = self._hear(
-            worlds, topics.WORLD, lambda told: self._world.take(told, known.source), LATCHED
-        )
-        self._objects_heard = self._hear(
-            worlds, topics.OBJECTS, partial(setattr, self, "_objects"), SENSOR
-        )
+        self._hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, self._readings.take, SENSOR)
+        world, take = "openral_msgs/msg/WorldState", partial(setattr, self, "_world")
+        self._world_heard = self._hear(world, topics.WORLD_STATE, take, STATE)
         static = partial(self._frames.receive, static=True)
         self._hear("tf2_msgs/msg/TFMessage", "/tf_static", static, QoS(latched=True, depth=100))
 
@@ -77,11 +68,6 @@ class BusObserver:
         self._undo.append(partial(self._node.destroy_subscription, made))
         return made
 
-    def _on_joints(self, message: Any) -> None:
-        self._readings.take(message)
-        if self._readings.complete:
-            self._past.append((self._readings.stamp_ns, self._readings.q.copy()))
-
     # What is known before the start
 
     @property
@@ -95,33 +81,31 @@ class BusObserver:
     @property
     def knows_world(self) -> bool:
         """Whether known obstacles were heard, be it that there are none."""
-        return bool(self._world)
+        return bool(self._feeds(topics.WORLD))
 
     @property
     def obstacles(self) -> tuple[StaticBox, ...]:
         """The known boxes in the root's frame; PerceptionStale if it is unknown where they are."""
-        try:
-            lists = self._world.all()
-        except ConfigError as error:
-            raise PerceptionStale(str(error)) from None
-        found = []
-        for told in lists:
-            view = self._root_view(told)
-            for primitive in told.primitives:
-                if primitive.shape == _BOX and not primitive.attached_link:
-                    x, y, z = (float(size) / 2 for size in primitive.size)
-                    pose = _pose(view, primitive)
-                    found.append(StaticBox(primitive.id, pose, (x, y, z)))
-        return tuple(found)
+        if lacking := self._lost(topics.WORLD):
+            raise PerceptionStale(lacking)
+        boxes = [
+            primitive
+            for primitive in (self._world.obstacles if self._world is not None else ())
+            if primitive.shape == _BOX and not primitive.attached_link
+        ]
+        poses = self._root_poses(boxes)
+        placed = zip(boxes, poses, strict=True)
+        return tuple(StaticBox(box.id, pose, _half(box)) for box, pose in placed)
 
     @property
     def object_halves(self) -> dict[str, tuple[float, float, float]]:
         """Half the size of each of the task's objects."""
-        halves = {}
-        for primitive in self._objects.primitives if self._objects is not None else ():
-            x, y, z = (float(size) / 2 for size in primitive.size)
-            halves[primitive.id] = (x, y, z)
-        return halves
+        objects = self._world.objects if self._world is not None else ()
+        return {primitive.id: _half(primitive) for primitive in objects}
+
+    def look_anew(self) -> None:
+        """From here on, objects that were seen before now are not shown."""
+        self._since_ns = self._node.now()
 
     # What is seen now
 
@@ -133,14 +117,22 @@ class BusObserver:
         limit = max(self._robot.safety.state_max_age_s, 0.1)
         if age > limit:
             return f"the joint state was measured {age:.3f} s ago (limit {limit:g} s)"
-        expected = objects or self._objects_heard.publisher_count > 0
-        if expected and self._objects is None:
+        return self._lacking_world(objects) or self.cameras.missing(cameras)
+
+    def _lacking_world(self, objects: bool) -> str:
+        world = self._world
+        if world is None:
+            expected = objects or self._world_heard.publisher_count > 0
+            return f"no world state was heard on {topics.WORLD_STATE}" if expected else ""
+        age = (self._node.now() - stamp_ns(world.joints)) / NS
+        if age > _WORLD_AGE_S:
+            return f"the world state is of {age:.3f} s ago (limit {_WORLD_AGE_S:g} s)"
+        feeds = self._feeds(topics.OBJECTS)
+        if (objects and not feeds) or any(feed.state == _SILENT for feed in feeds):
             return f"no objects were heard on {topics.OBJECTS}"
-        try:
-            self._seen_objects()
-        except PerceptionStale as error:
-            return str(error)
-        return self.cameras.missing(cameras)
+        if feeds and stamp_ns(world) < self._since_ns:
+            return "no objects were seen since this episode began"
+        return self._lost(topics.OBJECTS)
 
     def observe(self, state: StateVector | None, cameras: Collection[str]) -> Observation:
         """What a skill sees now; PerceptionStale if that is not enough or too old."""
@@ -163,31 +155,31 @@ class BusObserver:
         return self._readings.q.copy()
 
     def _seen_objects(self) -> dict[str, Vector]:
-        if self._objects is None:
-            return {}
-        view = self._root_view(self._objects)
-        return {primitive.id: _pose(view, primitive) for primitive in self._objects.primitives}
+        objects = self._world.objects if self._world is not None else ()
+        names = [thing.id for thing in objects]
+        return dict(zip(names, self._root_poses(objects), strict=True))
 
-    def _root_view(self, told: Any) -> Rigid:
-        """The list's frame in the root's, which is odometry's; PerceptionStale if not known."""
-        frame, base, root = told.header.frame_id, self._robot.base_frame, self._robot.root
-        if frame == root:
-            return Rigid.identity()
-        if frame != base:
-            raise PerceptionStale(f"objects in frame '{frame}'; {choices(frame, [base, root])}")
-        poses = self._kinematics.poses(self._joints_at(stamp_ns(told)))
-        return Rigid.from_matrix(poses[self._base])
+    def _feeds(self, topic: str) -> list[Any]:
+        """How the lists that come on a topic are doing."""
+        sensors = self._world.sensors if self._world is not None else ()
+        return [feed for feed in sensors if feed.name == topic]
 
-    def _joints_at(self, stamp: int) -> Vector:
-        if not self._robot.base_joints:
-            return self._readings.q
-        at, near = min(self._past, key=lambda one: abs(one[0] - stamp), default=(0, None))
-        if near is None or abs(at - stamp) > _NEAR_S * NS:
-            raise PerceptionStale("it is not known where the base was when objects were observed")
-        return near
+    def _lost(self, topic: str) -> str:
+        """Why some of what is told on a topic is not in the world state; empty: all of it is."""
+        return next((str(feed.detail) for feed in self._feeds(topic) if feed.state != _OK), "")
+
+    def _root_poses(self, things: Sequence[Any]) -> list[Vector]:
+        """In the root's frame, which is odometry's: x y z, then quaternion w x y z."""
+        if not things:
+            return []
+        if self._world.has_base:
+            base = from_message(self._world.base.pose)
+        else:
+            base = Rigid.from_matrix(self._kinematics.poses(self._readings.q)[self._base])
+        seen = [base @ from_message(thing.pose) for thing in things]
+        return [np.r_[one.translation, one.rotation.as_quat(scalar_first=True)] for one in seen]
 
 
-def _pose(view: Rigid, primitive: Any) -> Vector:
-    """In the root's frame: x y z, then quaternion w x y z."""
-    seen = view @ from_message(primitive.pose)
-    return np.concatenate([seen.translation, seen.rotation.as_quat(scalar_first=True)])
+def _half(primitive: Any) -> tuple[float, float, float]:
+    x, y, z = (float(size) / 2 for size in primitive.size)
+    return x, y, z

@@ -47,6 +47,7 @@ class SkillRun:
         self.cancelled = False
         """Set by whoever wants it to end."""
         self._graph, self._settings, self._scene = graph, settings, scene
+        graph.observer.look_anew()
         self._policy, self._maker = policy, maker
         self._inline = graph.inline
         self._stage: Callable[[], Ending | None] = self._fit
@@ -260,6 +261,7 @@ class SkillRun:
                 return Ending(False, "interrupted", "the scene was reset")
             self._policy.reset(self.order.seed)
             self._proposer.forget()
+            self._graph.observer.look_anew()
         return self._proposer.poll()
 
     # The end

@@ -11,6 +11,7 @@ from openral.safety.topics import (
 
 APPLIED = "/openral/applied_action"
 OBJECTS = "/openral/objects"
+WORLD_STATE = "/openral/world_state"
 EPISODE = "/openral/episode"
 STEPS = "/openral/skill_steps"
 EXECUTE_SKILL = "/openral/execute_skill"
@@ -37,5 +38,6 @@ __all__ = [
     "VERDICT",
     "WORLD",
     "WORLD_FRAME",
+    "WORLD_STATE",
     "image_topic",
 ]

@@ -90,6 +90,7 @@ class WorldNode(LifecycleNode):
     def _forget(self) -> None:
         self._history.forget()
         self._listener.buffer.clear()
+        self.state_teller.forget()
         if self.mapping is not None:
             self.mapping.forget()
 

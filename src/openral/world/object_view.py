@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 from openral.errors import ConfigError, TransformError, choices
 from openral.manifest.robot import RobotDescription
@@ -23,11 +23,26 @@ _REMEMBERED = 10.0
 """For so many times its age limit it is said of a list that it is too old; then it is forgotten."""
 
 
+class Around(NamedTuple):
+    """What there is, and how well that is known."""
+
+    obstacles: dict[str, Any]
+    """Known CollisionPrimitives by id."""
+    objects: dict[str, Any]
+    """Those that perception sees."""
+    health: list[Any]
+    """A SensorHealth for each list; none for a topic on which nobody tells anything."""
+
+
 class ObjectView:
     """Lists may be in the base frame as it was at their stamp, or in odometry's."""
 
     def __init__(self, robot: RobotDescription) -> None:
         self._robot = robot
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing was ever told."""
         self._known: WorldLists[Any] = WorldLists(lambda message: message)
         self._seen: Any = None
         self._odom: Any = None
@@ -49,25 +64,33 @@ class ObjectView:
         base = msg.TransformStamped(odom.header, self._robot.base_frame, place)
         self._trail.receive(msg.TFMessage([base]))
 
-    def now(self, now_ns: int) -> tuple[list[Any], list[Any]]:
-        """CollisionPrimitives, and a SensorHealth for each list that had to be left out."""
-        found: dict[str, Any] = {}
-        faults: list[Any] = []
+    @property
+    def seen_ns(self) -> int:
+        """When perception saw what it sees; 0: it has never told."""
+        return 0 if self._seen is None else stamp_ns(self._seen)
+
+    def now(self, now_ns: int) -> Around:
+        """All that can be placed; what had to be left out is said to be stale."""
+        around = Around({}, {}, [])
         limit = self._robot.safety.world_max_age_s
         self._known.forget_old(now_ns, _REMEMBERED * limit)
+        if now_ns - self.seen_ns > _REMEMBERED * _SEEN_AGE_S * NS:
+            self._seen = None
         try:
-            known = self._known.all()
+            lists = [(told, WORLD, limit, around.obstacles) for told in self._known.all()]
         except ConfigError as error:
-            known = []
-            faults.append(_fault(WORLD, Health.MISCONFIGURED, self._known.stamp_ns, str(error)))
-        seen = [] if self._seen is None else [self._seen]
-        for topic, lists, limit_s in ((WORLD, known, limit), (topics.OBJECTS, seen, _SEEN_AGE_S)):
-            for told in lists:
-                try:
-                    found |= self._placed(told, now_ns, limit_s)
-                except TransformError as error:
-                    faults.append(_fault(topic, Health.STALE, stamp_ns(told), str(error)))
-        return list(found.values()), faults
+            lists, stamp = [], self._known.stamp_ns
+            around.health.append(_health(WORLD, Health.MISCONFIGURED, stamp, str(error)))
+        if self._seen is not None:
+            lists.append((self._seen, topics.OBJECTS, _SEEN_AGE_S, around.objects))
+        for told, topic, limit_s, found in lists:
+            state, detail = Health.OK, ""
+            try:
+                found.update(self._placed(told, now_ns, limit_s))
+            except TransformError as error:
+                state, detail = Health.STALE, str(error)
+            around.health.append(_health(topic, state, stamp_ns(told), detail))
+        return around
 
     def _placed(self, told: Any, now_ns: int, limit_s: float) -> dict[str, Any]:
         age = (now_ns - stamp_ns(told)) / NS
@@ -103,5 +126,5 @@ def _seen_from(primitive: Any, view: Rigid) -> Any:
     return seen
 
 
-def _fault(topic: str, state: Health, stamp: int, detail: str) -> Any:
+def _health(topic: str, state: Health, stamp: int, detail: str) -> Any:
     return msg.SensorHealth(name=topic, state=state, stamp=time_message(stamp), detail=detail)

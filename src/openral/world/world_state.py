@@ -20,6 +20,7 @@ from openral.safety.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WO
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.object_view import ObjectView
+from openral.world.sensor_watch import Health
 
 Matrix = NDArray[np.float64]
 _STEP_S = 1e-4
@@ -41,6 +42,8 @@ class WorldStateTeller:
         self._odom: Any = None
         self._objects = ObjectView(robot)
         self._safety: Any = None
+        self._perceived: Callable[[], bool] = lambda: False
+        """Whether anybody tells of objects that are seen."""
 
     def open(self, hz: float) -> list[Callable[[], None]]:
         """Begins to listen and to tell; returns the calls that end it."""
@@ -53,13 +56,15 @@ class WorldStateTeller:
                 lambda message: self._objects.take_known(message, known.source),
                 LATCHED,
             )
+            seen = hear(msg.WorldCollision, topics.OBJECTS, self._objects.take_seen, SENSOR)
             made = [
                 known,
+                seen,
                 hear(msg.SafetyState, SAFETY_STATE, partial(setattr, self, "_safety"), LATCHED),
-                hear(msg.WorldCollision, topics.OBJECTS, self._objects.take_seen, SENSOR),
             ]
             if self._robot.base_joints:
                 made.append(hear(msg.Odometry, ODOM, self._on_odom, SENSOR))
+        self._perceived = lambda: seen.publisher_count > 0
         timer = node.create_timer(1 / hz, self.tell)
         return [
             partial(node.destroy_timer, timer),
@@ -72,20 +77,31 @@ class WorldStateTeller:
         if self._readings.complete:
             self._states.publish(self.message)
 
+    def forget(self) -> None:
+        """Time was set back: what was told belongs to the old time."""
+        self._odom = None
+        self._objects.forget()
+
     def message(self) -> Any:
         """The state now."""
-        stamp = self._readings.stamp_ns
-        objects, lost = self._objects.now(self._node.now())
+        measured = stamp = self._readings.stamp_ns
+        around = self._objects.now(self._node.now())
+        if seen := self._objects.seen_ns:
+            stamp = min(stamp, seen)
+        elif self._perceived():
+            silent = msg.SensorHealth(name=topics.OBJECTS, state=Health.SILENT)
+            around.health.append(silent)
         state = msg.WorldState(
             joints=msg.JointState(
-                header=msg.Header(stamp=time_message(stamp)),
+                header=msg.Header(stamp=time_message(measured)),
                 name=self._readings.names,
                 position=self._readings.q.copy(),
                 velocity=self._readings.qd.copy(),
             ),
             end_effectors=self._hands(),
-            sensors=[*self._health(), *lost],
-            objects=objects,
+            sensors=[*self._health(), *around.health],
+            obstacles=list(around.obstacles.values()),
+            objects=list(around.objects.values()),
         )
         if self._odom is not None:
             odom = self._odom

@@ -210,6 +210,7 @@ class WorldState(Message):
     base: geometry_msgs.PoseStamped
     base_twist: geometry_msgs.Twist
     sensors: list[SensorHealth]
+    obstacles: list[CollisionPrimitive]
     objects: list[CollisionPrimitive]
     safety: SafetyState
-    def __init__(self, header: std_msgs.Header | None = ..., joints: sensor_msgs.JointState | None = ..., end_effectors: Iterable[EndEffectorState] | None = ..., has_base: bool = ..., base: geometry_msgs.PoseStamped | None = ..., base_twist: geometry_msgs.Twist | None = ..., sensors: Iterable[SensorHealth] | None = ..., objects: Iterable[CollisionPrimitive] | None = ..., safety: SafetyState | None = ...) -> None: ...
+    def __init__(self, header: std_msgs.Header | None = ..., joints: sensor_msgs.JointState | None = ..., end_effectors: Iterable[EndEffectorState] | None = ..., has_base: bool = ..., base: geometry_msgs.PoseStamped | None = ..., base_twist: geometry_msgs.Twist | None = ..., sensors: Iterable[SensorHealth] | None = ..., obstacles: Iterable[CollisionPrimitive] | None = ..., objects: Iterable[CollisionPrimitive] | None = ..., safety: SafetyState | None = ...) -> None: ...
