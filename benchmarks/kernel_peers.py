@@ -15,6 +15,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from shared.peers import peers_python
 
 from openral.manifest.collision import collision_pairs
 from openral.manifest.kinematics import joints_from_root, matrix
@@ -161,9 +162,8 @@ def _plain(thing: Any) -> dict[str, Any]:
 
 def _pinocchio(scene: dict[str, Any]) -> dict[str, Any]:
     try:
-        subprocess.run([ROOT / "tools" / "peers.sh"], check=True, capture_output=True, text=True)
+        python = peers_python()
         program = ROOT / "benchmarks" / "kernel_rivals" / "pinocchio_coal.py"
-        python = ROOT / ".venv-peers" / "bin" / "python"
         done = subprocess.run(
             [python, program], input=json.dumps(scene), check=True, capture_output=True, text=True
         )

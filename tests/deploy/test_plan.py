@@ -76,6 +76,9 @@ def test_a_robot_that_can_see_does_not_move_without_its_map() -> None:
     assert kernel["requires_voxels"] and "mapper" not in world
     kernel, world = kernel_and_world(scene_ref="kitchen", external_map=True)
     assert kernel["requires_voxels"] and world["mapper"] is False
+    assert "unknown_blocks" not in kernel  # unless it is asked for
+    kernel, world = kernel_and_world(scene_ref="kitchen", unknown_blocks=True)
+    assert kernel["unknown_blocks"]
     kernel, world = kernel_and_world(scene_ref="tabletop_push", robot_ref="ur5e")
     assert "requires_voxels" not in kernel
 
@@ -105,6 +108,7 @@ def test_parameters_arrive_as_they_were_given(value: object) -> None:
         ({"mode": "real", "scene_ref": "", "robot_ref": ""}, "named with --robot"),
         ({"mode": "real", "scene_ref": "", "robot_ref": "g1"}, "no hardware driver"),
         ({"skill": "juggle"}, "no skill 'juggle'"),
+        ({"unknown_blocks": True}, "--unknown-blocks needs a map: '.*' has no depth camera"),
     ],
 )
 def test_what_cannot_work_is_refused(options: dict[str, Any], text: str) -> None:

@@ -137,6 +137,15 @@ class Watched(RuleBasedStateMachine):
         self.watch.check()
         self.relied = self.relied and self.mode not in ARMED
 
+    @rule(gap=st.floats(0.02, 0.24), wakes=st.integers(1, 8))
+    def node_wakes_now_and_then(self, gap: float, wakes: int) -> None:
+        """Starved, it cannot tell silence from sleep; but a quarter of a second is the end."""
+        for times in range(1, wakes + 1):
+            self.now += gap
+            self.watch.check()
+            if times > 1 and times * gap > 0.25 + 1e-9:
+                self.relied = self.relied and self.mode not in ARMED
+
     @rule()
     def somebody_presses_a_button(self) -> None:
         self.watch._on_event(types.new("openral_msgs/msg/EStopEvent", source="button"))

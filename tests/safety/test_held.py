@@ -141,6 +141,6 @@ def test_an_object_on_no_link_makes_the_world_unusable() -> None:
     message.header.frame_id = ROBOT.base_frame
     message.primitives.append(primitive(0, [0.02, 0, 0], link="no_such_link"))
     with pytest.raises(ConfigError, match="no link 'no_such_link'"):
-        KnownObjects(made).take(message)
+        KnownObjects(made).take(message, 0, NOW)
     verdict = made.validate(chunk(M.JOINT_POSITION, [HOME_Q] * 2), NOW)
     assert verdict.status == "world_unavailable" and not verdict.latched

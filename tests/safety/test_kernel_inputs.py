@@ -117,17 +117,17 @@ def test_a_world_that_cannot_be_used_drops_motion(frame: str, made: Any) -> None
     kernel = armed()
     good = types.new(f"{MSGS}/WorldCollision", header=header(ROBOT.base_frame))
     known = KnownObjects(kernel)
-    world = known.take(good)
+    world = known.take(good, 0, NOW)
     assert world is not None and world.obstacles == []
     assert verdict(kernel) == "accepted"
     bad = types.new(f"{MSGS}/WorldCollision", header=header(frame), primitives=[made])
     with pytest.raises(ConfigError):
-        known.take(bad)
+        known.take(bad, 0, NOW)
     assert verdict(kernel) == "world_unavailable"
     with pytest.raises(ConfigError):  # what another publisher says does not mend it
-        known.take(good, source=1)
+        known.take(good, 1, NOW)
     assert verdict(kernel) == "world_unavailable"
-    known.take(good)
+    known.take(good, 0, NOW)
     assert verdict(kernel) == "accepted"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from openral.hal.topics import RESET_SCENE
 from openral.ros.goal import GoalStatus
 from openral.safety import topics as safety_topics
 from openral.skill import topics
@@ -65,6 +67,27 @@ def test_motion_goes_on_from_chunk_to_chunk_until_it_is_cancelled(rig: Make) -> 
     time.sleep(0.3)
     assert len(made.chunks) == count
     assert np.abs(made.q - held).max() < 0.002
+
+
+def test_an_answer_to_what_was_before_a_reset_of_the_scene_is_not_executed(
+    rig: Make, tmp_path: Path
+) -> None:
+    made = rig("ur5e")
+    made.start_all("tabletop_push")
+    home = np.array(made.robot.home_position)
+    aside = made.send("wave", 0.0, rows=100, after=1000, size=1.0)
+    wait_until(lambda: np.abs(made.q - home).max() > 0.2)
+    assert aside.cancel(10.0)
+    aside.get_result(30.0)
+    made.still()
+    proposed, moment = len(made.chunks), tmp_path / "moment"
+    goal = made.send("slow", 0.0, moment=str(moment))
+    wait_until(moment.exists)  # it thinks about a robot that stands aside
+    assert made.trigger(RESET_SCENE).success
+    wait_until(lambda: len(made.chunks) > proposed)
+    first = np.asarray(made.chunks[proposed].slots[0].data).reshape(-1, len(home))
+    assert np.abs(first - home).max() < 0.1
+    assert goal.cancel(10.0)
 
 
 def stamp(message: Any) -> float:

@@ -186,6 +186,26 @@ def test_objects_and_obstacles_are_told_in_the_roots_frame(bus: Bus) -> None:
     assert np.allclose(wall.pose[:3], (base @ [1.0, 0.0, 0.5, 1.0])[:3])
 
 
+def test_things_of_every_shape_are_told_and_what_is_held_moves_with_the_hand(bus: Bus) -> None:
+    bus.drive(1.0, 2.0, 0.5)
+    ball, post = box("ball", (0.5, 0.0, 0.3), (0.04, 0, 0)), box("post", (1, 0, 1), (0.1, 1.0, 0))
+    ball.shape, post.shape = 0, 2
+    held = box("cup", (0.0, 0.0, 0.1), (0.06, 0.06, 0.1))
+    held.attached_link = ROBOT.end_effectors[0].link
+    bus.boxes(topics.WORLD, LATCHED, post)
+    bus.boxes(topics.OBJECTS, SENSOR, ball, held)
+    assert bus.observer.object_halves["ball"] == (0.04, 0.04, 0.04)
+    assert bus.observer.obstacles[0].half == (0.1, 0.1, 0.6)
+    kinematics = Kinematics(ROBOT)
+    hand = kinematics.poses(bus.q)[kinematics.links.index(held.attached_link)]
+    cup = bus.observer.observe(None, ()).objects["cup"]
+    assert np.allclose(cup[:3], (hand @ [0.0, 0.0, 0.1, 1.0])[:3])
+    held.attached_link = "no_hand"
+    bus.boxes(topics.OBJECTS, SENSOR, held)
+    with pytest.raises(PerceptionStale, match="'cup' is held by link 'no_hand'; did you mean"):
+        bus.observer.observe(None, ())
+
+
 def test_objects_stay_where_they_were_seen_while_the_base_drives_on(bus: Bus) -> None:
     """In the base frame of a while ago, and in odometry's; a frame nobody knows is stale."""
     then = bus.drive(1.0, 2.0, np.pi / 2)
@@ -203,6 +223,7 @@ def test_objects_stay_where_they_were_seen_while_the_base_drives_on(bus: Bus) ->
         ({"frame": ""}, "frame ''"),
         ({"ago_ns": 3 * NS // 4}, "past"),
         ({"ago_ns": 2 * NS}, "observed 2.0 s ago"),
+        ({"ago_ns": -NS}, "observed -1.0 s ago"),
     ):
         bus.boxes(topics.OBJECTS, SENSOR, cup, **wrong)
         with pytest.raises(PerceptionStale, match=word):

@@ -20,6 +20,7 @@ from openral.world.object_view import ObjectView
 from openral.world.sensor_watch import Health
 
 ROBOT, ARM = load_robot("panda_mobile"), load_robot("ur5e")
+HAND = ROBOT.end_effectors[0].link
 NOW = 50 * NS
 Pose = tuple[float, float, float]
 poses = st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.floats(-3.1, 3.1))
@@ -68,8 +69,10 @@ def test_objects_of_every_frame_are_seen_from_the_base_as_it_is_now(then: Pose, 
     drive(view, then, NOW - NS // 2)
     drive(view, now, NOW)
     base = ROBOT.base_frame
-    view.take_known(told(base, NOW - NS // 2, ball("old", 1.0, 0.2), ball("cup", 3, 4, "hand")), 1)
-    view.take_known(told("odom", NOW - NS // 2, ball("fixed", 2.0, -1.0)), 2)
+    view.take_known(
+        told(base, NOW - NS // 2, ball("old", 1.0, 0.2), ball("cup", 3, 4, HAND)), 1, NOW
+    )
+    view.take_known(told("odom", NOW - NS // 2, ball("fixed", 2.0, -1.0)), 2, NOW)
     view.take_seen(told(base, NOW, ball("seen", 0.5, 0.0)))
     here = np.linalg.inv(matrix(now))
     found = places(view)
@@ -90,8 +93,8 @@ def test_what_cannot_be_placed_is_left_out_and_said_to_be_stale(
     view = ObjectView(ROBOT)
     drive(view, (0.0, 0.0, 0.0), NOW - NS // 2)
     drive(view, (1.0, 0.0, 0.0), NOW)
-    view.take_known(told(ROBOT.base_frame, NOW, ball("good", 1.0, 0.0)), 1)
-    view.take_known(told(frame, NOW - round(ago_s * NS), ball("bad", 1.0, 0.0)), 2)
+    view.take_known(told(ROBOT.base_frame, NOW, ball("good", 1.0, 0.0)), 1, NOW)
+    view.take_known(told(frame, NOW - round(ago_s * NS), ball("bad", 1.0, 0.0)), 2, NOW)
     (fault,) = faults(view)
     assert set(places(view)) == {"good"}
     assert (fault.name, fault.state) == (WORLD, Health.STALE) and word in fault.detail
@@ -99,7 +102,7 @@ def test_what_cannot_be_placed_is_left_out_and_said_to_be_stale(
 
 def test_a_base_without_odometry_and_lists_nobody_keeps_up() -> None:
     view = ObjectView(ROBOT)
-    view.take_known(told(ROBOT.base_frame, NOW, ball("a", 1.0, 0.0)), 1)
+    view.take_known(told(ROBOT.base_frame, NOW, ball("a", 1.0, 0.0)), 1, NOW)
     (fault,) = faults(view)
     assert not places(view) and "no odometry" in fault.detail
     drive(view, (0.0, 0.0, 0.0), NOW)
@@ -109,14 +112,14 @@ def test_a_base_without_odometry_and_lists_nobody_keeps_up() -> None:
     late = NOW + 2 * NS
     assert not places(view, late)
     assert {fault.name for fault in faults(view, late)} == {WORLD, topics.OBJECTS}
-    view.take_known(told(ROBOT.base_frame, late, ball("c", 1.0, 0.0)), 2)
+    view.take_known(told(ROBOT.base_frame, late, ball("c", 1.0, 0.0)), 2, NOW)
     assert set(places(view, late)) == {"c"}
-    view.take_known(told(ROBOT.base_frame, late, ball("c", 1.0, 0.0)), 1)
+    view.take_known(told(ROBOT.base_frame, late, ball("c", 1.0, 0.0)), 1, NOW)
     assert not places(view, late) and "two publishers" in faults(view, late)[0].detail
     assert not view.now(NOW + 20 * NS).health  # nobody keeps any of it up
 
 
 def test_an_arm_that_stands_still_needs_no_odometry() -> None:
     view = ObjectView(ARM)
-    view.take_known(told(ARM.base_frame, NOW, ball("a", 1.0, 0.5)), 1)
+    view.take_known(told(ARM.base_frame, NOW, ball("a", 1.0, 0.5)), 1, NOW)
     assert places(view)["a"].tolist() == [1.0, 0.5]

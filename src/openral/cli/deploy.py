@@ -36,6 +36,9 @@ TransportOption = Annotated[
 MapOption = Annotated[
     bool, typer.Option("--external-map", help="Another program publishes the voxel map.")
 ]
+UnknownOption = Annotated[
+    bool, typer.Option("--unknown-blocks", help="What no camera has seen counts as an obstacle.")
+]
 RecordOption = Annotated[Path | None, typer.Option(help="Folder to record all topics to, as MCAP.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and start nothing.")]
 
@@ -64,6 +67,7 @@ def sim(
         bool, typer.Option("--warn-only", help="Let refused motions pass. Simulation only.")
     ] = False,
     external_map: MapOption = False,
+    unknown_blocks: UnknownOption = False,
     record: RecordOption = None,
     transport: TransportOption = None,
     dry_run: DryRunOption = False,
@@ -95,6 +99,7 @@ def sim(
         warn_only=warn_only,
         transport=parse_pairs("--transport", transport),
         external_map=external_map,
+        unknown_blocks=unknown_blocks,
         record=record,
     )
     _run(options, dry_run, as_json, domain, network)
@@ -109,6 +114,7 @@ def run(
     parameter: ParameterOption = None,
     transport: TransportOption = None,
     external_map: MapOption = False,
+    unknown_blocks: UnknownOption = False,
     record: RecordOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="The deadman settings are known; do not ask.")
@@ -143,6 +149,7 @@ def run(
         warn_only=warn_only,
         transport=parse_pairs("--transport", transport),
         external_map=external_map,
+        unknown_blocks=unknown_blocks,
         record=record,
     )
     if not dry_run:

@@ -46,6 +46,8 @@ class DeployOptions:
     """The HAL's own options, such as a port."""
     external_map: bool = False
     """Another program makes the voxel map."""
+    unknown_blocks: bool = False
+    """What no camera has seen counts as an obstacle."""
     record: Path | None = None
     """Folder for the recording."""
 
@@ -88,6 +90,11 @@ class DeployOptions:
         if self.record is not None and self.record.exists():
             raise ConfigError(f"{self.record} exists already; give --record another name")
         robot = self.robot  # raises what is wrong with it
+        if self.unknown_blocks and not (self.maps or self.external_map):
+            raise ConfigError(
+                f"--unknown-blocks needs a map: '{robot.id}' has no depth camera; with one of "
+                "another program's, add --external-map"
+            )
         if self.skill:
             require_fit(describe(self.skill, robot, 1.0), robot, None)
 

@@ -167,6 +167,8 @@ def _kernel(options: DeployOptions) -> NodeSpec:
         parameters["warn_only"] = True
     if options.maps or options.external_map:
         parameters["requires_voxels"] = True  # a robot that can see does not move blindly
+    if options.unknown_blocks:
+        parameters["unknown_blocks"] = True
     pulse = Pulse(topics.SAFETY_STATE, "openral_msgs/msg/SafetyState", topics.LATCHED, HUNG_S)
     # It needs little, but its heartbeat must not wait for pictures to be drawn.
     return NodeSpec(

@@ -90,14 +90,12 @@ class Supervisor:
 
     def _on_change(self, child: Child) -> None:
         """On the child's own thread: a robot must not move on until this loop comes to look."""
-        try:
-            if child.spec.critical and self._link is not None and not self._ending:
-                state = "has ended" if child.ended.is_set() else "was stopped"
-                with suppress(OpenralError):  # the loop comes to it as well
-                    self._link.tell_stop(f"{child.spec.name} {state}")
-        finally:
-            self._changed.append(child)
-            self._wake.set()
+        if child.spec.critical and self._link is not None and not self._ending:
+            state = "has ended" if child.ended.is_set() else "was stopped"
+            with suppress(Exception):  # the loop comes to it as well
+                self._link.tell_stop(f"{child.spec.name} {state}")
+        self._changed.append(child)
+        self._wake.set()
 
     def _look(self) -> None:
         """Raises Ended if the run is over for a reason that does not lie in the skill."""

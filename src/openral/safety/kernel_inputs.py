@@ -133,7 +133,8 @@ class KernelInputs:
         self._evidence.trail.append((pose, stamp))
 
     def _on_world(self, message: Any, source: int) -> None:
-        self._use("obstacles", lambda: self._keep(self._known.take(message, source)))
+        now = self._node.now()
+        self._use("obstacles", lambda: self._keep(self._known.take(message, source, now)))
 
     def _keep(self, world: KnownWorld | None) -> None:
         self._evidence.world = world

@@ -42,9 +42,9 @@ class KnownObjects:
         self._lists = WorldLists(self._read)
         self._odom_frame, self._odom_ns, self._waits = "", 0, False
 
-    def take(self, message: Any, source: int = 0) -> KnownWorld | None:
+    def take(self, message: Any, source: int, now_ns: int) -> KnownWorld | None:
         """Takes a publisher's WorldCollision; ConfigError after making the world unusable."""
-        self._lists.take(message, source)
+        self._lists.take(message, source, now_ns)
         return self.tell()
 
     def heard_base(self, frame: str, stamp: int) -> bool:

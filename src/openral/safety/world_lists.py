@@ -11,7 +11,6 @@ from openral.ros.clock import NS
 from openral.safety.surroundings import stamp_ns
 
 T = TypeVar("T")
-_SKEW_NS = 10_000_000
 
 
 def attached(message: Any) -> list[Any]:
@@ -22,6 +21,7 @@ def attached(message: Any) -> list[Any]:
 @dataclass(frozen=True)
 class _Told(Generic[T]):
     stamp_ns: int
+    heard_ns: int
     ids: tuple[str, ...]
     content: T | ConfigError
 
@@ -37,7 +37,7 @@ class WorldLists(Generic[T]):
         self._read = read
         self._told: dict[int, _Told[T]] = {}
 
-    def take(self, message: Any, source: int) -> None:
+    def take(self, message: Any, source: int, now_ns: int) -> None:
         """Puts a message in the place of the publisher's last; `source` as subscriptions say it."""
         ids = tuple(primitive.id for primitive in message.primitives)
         content: T | ConfigError
@@ -45,7 +45,7 @@ class WorldLists(Generic[T]):
             content = self._read(message)
         except ConfigError as error:
             content = error
-        self._told[source] = _Told(stamp_ns(message), ids, content)
+        self._told[source] = _Told(stamp_ns(message), now_ns, ids, content)
 
     def __bool__(self) -> bool:
         return bool(self._told)
@@ -71,11 +71,14 @@ class WorldLists(Generic[T]):
         return lists
 
     def forget_old(self, now_ns: int, limit_s: float) -> list[str] | None:
-        """Forgets lists that nobody keeps up; returns the ids in them, None where all are fresh."""
+        """Forgets lists that nobody keeps up; returns the ids in them, None where all are kept up.
+
+        One whose publisher is heard is kept up, whatever it says about the time.
+        """
         old = {
             source: told
             for source, told in self._told.items()
-            if not -_SKEW_NS <= now_ns - told.stamp_ns <= limit_s * NS
+            if abs(now_ns - told.heard_ns) > limit_s * NS
         }
         for source in old:
             del self._told[source]

@@ -25,9 +25,11 @@ from openral.skill.state_vector import StateVector
 
 Vector = NDArray[np.float64]
 
-_BOX = 1
+_SPHERE, _BOX = 0, 1
 _OK, _SILENT = 0, 1
 _WORLD_AGE_S = 0.5
+_AHEAD_S = 0.05
+"""A stamp further ahead of the clock than this is no time of a measurement."""
 
 
 class BusObserver:
@@ -37,7 +39,6 @@ class BusObserver:
         """`lock` is held while a message is taken, and by callers who want to see one state."""
         self._node, self._robot, self._lock = node, robot, lock
         self._kinematics = Kinematics(robot)
-        self._base = self._kinematics.links.index(robot.base_frame)
         self._readings = JointReadings(robot)
         self._frames = Buffer()
         self._world: Any = None
@@ -85,17 +86,16 @@ class BusObserver:
 
     @property
     def obstacles(self) -> tuple[StaticBox, ...]:
-        """The known boxes in the root's frame; PerceptionStale if it is unknown where they are."""
+        """Boxes around what is known and stands in the world, in the root's frame.
+
+        PerceptionStale if it is unknown where something is.
+        """
         if lacking := self._lost(topics.WORLD):
             raise PerceptionStale(lacking)
-        boxes = [
-            primitive
-            for primitive in (self._world.obstacles if self._world is not None else ())
-            if primitive.shape == _BOX and not primitive.attached_link
-        ]
-        poses = self._root_poses(boxes)
-        placed = zip(boxes, poses, strict=True)
-        return tuple(StaticBox(box.id, pose, _half(box)) for box, pose in placed)
+        told = self._world.obstacles if self._world is not None else ()
+        things = [thing for thing in told if not thing.attached_link]
+        placed = zip(things, self._root_poses(things), strict=True)
+        return tuple(StaticBox(thing.id, pose, _half(thing)) for thing, pose in placed)
 
     @property
     def object_halves(self) -> dict[str, tuple[float, float, float]]:
@@ -115,7 +115,7 @@ class BusObserver:
             return f"no complete joint state with velocities was heard on {topics.JOINT_STATES}"
         age = (self._node.now() - self._readings.stamp_ns) / NS
         limit = max(self._robot.safety.state_max_age_s, 0.1)
-        if age > limit:
+        if not -_AHEAD_S <= age <= limit:
             return f"the joint state was measured {age:.3f} s ago (limit {limit:g} s)"
         return self._lacking_world(objects) or self.cameras.missing(cameras)
 
@@ -125,7 +125,7 @@ class BusObserver:
             expected = objects or self._world_heard.publisher_count > 0
             return f"no world state was heard on {topics.WORLD_STATE}" if expected else ""
         age = (self._node.now() - stamp_ns(world.joints)) / NS
-        if age > _WORLD_AGE_S:
+        if not -_AHEAD_S <= age <= _WORLD_AGE_S:
             return f"the world state is of {age:.3f} s ago (limit {_WORLD_AGE_S:g} s)"
         feeds = self._feeds(topics.OBJECTS)
         if (objects and not feeds) or any(feed.state == _SILENT for feed in feeds):
@@ -172,14 +172,23 @@ class BusObserver:
         """In the root's frame, which is odometry's: x y z, then quaternion w x y z."""
         if not things:
             return []
+        links, names = self._kinematics.poses(self._readings.q), self._kinematics.links
+        base = Rigid.from_matrix(links[names.index(self._robot.base_frame)])
         if self._world.has_base:
-            base = from_message(self._world.base.pose)
-        else:
-            base = Rigid.from_matrix(self._kinematics.poses(self._readings.q)[self._base])
-        seen = [base @ from_message(thing.pose) for thing in things]
-        return [np.r_[one.translation, one.rotation.as_quat(scalar_first=True)] for one in seen]
+            base = from_message(self._world.base.pose)  # as it was when they were placed
+        poses = []
+        for thing in things:
+            frame = base
+            if held_by := thing.attached_link:
+                frame = Rigid.from_matrix(links[names.index(held_by)])
+            seen = frame @ from_message(thing.pose)
+            poses.append(np.r_[seen.translation, seen.rotation.as_quat(scalar_first=True)])
+        return poses
 
 
-def _half(primitive: Any) -> tuple[float, float, float]:
-    x, y, z = (float(size) / 2 for size in primitive.size)
-    return x, y, z
+def _half(thing: Any) -> tuple[float, float, float]:
+    """Half the size of a box around it."""
+    x, y, z = (float(size) for size in thing.size)
+    if thing.shape == _BOX:
+        return x / 2, y / 2, z / 2
+    return (x, x, x) if thing.shape == _SPHERE else (x, x, x + y / 2)

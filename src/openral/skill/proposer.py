@@ -62,7 +62,7 @@ class Proposer:
         self.trace_id = bytes(16)
         self.moved = False
         """Whether a row was ever applied."""
-        self._asked = False
+        self._asked = self._outdated = False
         self._began_ns: int | None = None
         self._next: list[SlotRows] | None = None
         self._told: Vector | None = None
@@ -74,6 +74,7 @@ class Proposer:
     def forget(self) -> None:
         """Begins anew: what was proposed or asked for counts no more."""
         self._ended_s = None
+        self._outdated = self._asked
         self.flight = self._previous = self._next = self._told = self._dropped_s = None
 
     def poll(self) -> Ending | None:
@@ -88,6 +89,9 @@ class Proposer:
         if self._asked and isinstance(reply := self._policy.poll(), Answer):
             self._asked = False
             self.policy_s = reply.seconds
+            if self._outdated:  # it was asked about something that is no more
+                self._outdated = False
+                return None
             if reply.rows is None:
                 return Ending(True, "done", "the skill says so")
             self._next = self._space.decode(reply.rows, self._from())
@@ -206,6 +210,7 @@ class Proposer:
         self.last_verdict = "held"
         self.land()
         self._next = self._told = None
+        self._outdated = self._asked
         self._retry_ns = self._graph.now() + _RETRY_S * NS
 
     def _again(self, flight: Flight, why: str) -> Ending | None:

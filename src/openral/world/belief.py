@@ -40,7 +40,7 @@ class Belief:
     """Hears the map, the robot's state and the kernel."""
 
     def __init__(self, node: Node, robot: RobotDescription) -> None:
-        self._robot = robot
+        self._node, self._robot = node, robot
         self._body = Body(robot)
         self._readings = JointReadings(robot)
         self.voxels: Any = None
@@ -192,5 +192,5 @@ class Belief:
         self._odom = message
 
     def _on_world(self, message: Any) -> None:
-        self._attached.take(message, self._known.source)
+        self._attached.take(message, self._known.source, self._node.now())
         self._body.hold(p for told in self._attached.all() for p in told)

@@ -192,7 +192,7 @@ class Mapping:
             self._attached_unseen = set()
 
     def _on_world(self, message: Any, source: int) -> None:
-        self._attached.take(message, source)
+        self._attached.take(message, source, self._node.now())
         self._hold_attached()
 
     def _hold_attached(self) -> None:

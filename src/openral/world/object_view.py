@@ -16,7 +16,7 @@ from openral.safety.surroundings import stamp_ns
 from openral.safety.topics import WORLD
 from openral.safety.world_lists import WorldLists
 from openral.world import topics
-from openral.world.sensor_watch import Health
+from openral.world.sensor_watch import AHEAD_NS, Health
 
 _SEEN_AGE_S = 1.0
 _REMEMBERED = 10.0
@@ -48,9 +48,9 @@ class ObjectView:
         self._odom: Any = None
         self._trail = Buffer()
 
-    def take_known(self, message: Any, source: int) -> None:
+    def take_known(self, message: Any, source: int, now_ns: int) -> None:
         """A publisher's list of known objects."""
-        self._known.take(message, source)
+        self._known.take(message, source, now_ns)
 
     def take_seen(self, message: Any) -> None:
         """What perception sees now."""
@@ -74,7 +74,7 @@ class ObjectView:
         around = Around({}, {}, [])
         limit = self._robot.safety.world_max_age_s
         self._known.forget_old(now_ns, _REMEMBERED * limit)
-        if now_ns - self.seen_ns > _REMEMBERED * _SEEN_AGE_S * NS:
+        if abs(now_ns - self.seen_ns) > _REMEMBERED * _SEEN_AGE_S * NS:
             self._seen = None
         try:
             lists = [(told, WORLD, limit, around.obstacles) for told in self._known.all()]
@@ -94,8 +94,14 @@ class ObjectView:
 
     def _placed(self, told: Any, now_ns: int, limit_s: float) -> dict[str, Any]:
         age = (now_ns - stamp_ns(told)) / NS
-        if age > limit_s:
+        if not -AHEAD_NS / NS <= age <= limit_s:
             raise TransformError(f"objects were observed {age:.1f} s ago (limit {limit_s:g} s)")
+        links = [link.name for link in self._robot.links]
+        for primitive in told.primitives:
+            if (link := primitive.attached_link) and link not in links:
+                raise TransformError(
+                    f"'{primitive.id}' is held by link '{link}'; {choices(link, links, 'links')}"
+                )
         view = self._view(told.header.frame_id, stamp_ns(told))
         return {primitive.id: _seen_from(primitive, view) for primitive in told.primitives}
 

@@ -53,7 +53,7 @@ class WorldStateTeller:
             known = hear(
                 msg.WorldCollision,
                 WORLD,
-                lambda message: self._objects.take_known(message, known.source),
+                lambda message: self._objects.take_known(message, known.source, node.now()),
                 LATCHED,
             )
             seen = hear(msg.WorldCollision, topics.OBJECTS, self._objects.take_seen, SENSOR)

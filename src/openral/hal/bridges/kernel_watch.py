@@ -61,7 +61,7 @@ class KernelWatch:
         self._own_event: Any = None
         self._asked = False
         """Whether somebody asked for a stop that the kernel has not confirmed."""
-        self._silent_s = self._checked_s = 0.0
+        self._silent_s = self._checked_s = self._beat_s = 0.0
         self._event_s = self._stop_s = self._cleared_s = float("-inf")
 
     @property
@@ -80,7 +80,7 @@ class KernelWatch:
             "openral_msgs/msg/SafetyState", topics.SAFETY_STATE, self.heard, topics.LATCHED
         )
         ports.subscribe(kind, topics.ESTOP, self._on_event, topics.COMMAND)
-        self._checked_s = self._steady()
+        self._checked_s = self._beat_s = self._steady()
         if self._patience_s is not None:
             ports.wall_timer(CHECK_S, self.check)
 
@@ -104,6 +104,7 @@ class KernelWatch:
         if not restarted and before is not None:
             self.longest_silence_s = max(self.longest_silence_s, self._silent_s)
         self._place, self._silent_s, self._mode = place, 0.0, Mode(state.state)
+        self._beat_s = self._checked_s
         if self._mode in (Mode.ESTOPPED, Mode.IDLE):
             self._asked = False
         if self._mode is Mode.ESTOPPED:
@@ -149,8 +150,12 @@ class KernelWatch:
             return
         if asleep > _ASLEEP_S:
             self.fault("hal_asleep", f"this node stood still for {asleep * 1e3:.0f} ms")
-        elif self._silent_s > self._patience_s:
-            silent = f"{self._silent_s * 1e3:.0f} ms"
+            return
+        silent_s = now - self._beat_s
+        # Of a thread that wakes now and then, each time too late to count, more cannot be asked.
+        overdue = silent_s > _ASLEEP_S and self._silent_s > _ATTENTIVE_S
+        if overdue or self._silent_s > self._patience_s:
+            silent = f"{silent_s * 1e3:.0f} ms"
             self.fault("heartbeat_lost", f"no heartbeat of the kernel for {silent}")
 
     def fault(self, reason: str, detail: str) -> None:
