@@ -39,6 +39,26 @@ _WALL_NS = 1_790_000_000 * NS
 Pose = tuple[float, float, float]
 
 
+def kitchen_rollout(start: Pose, robot: RobotDescription) -> Any:
+    """The kitchen with a robot at that place."""
+    scene = load_scene("kitchen")
+    world = scene.world.model_copy(update={"options": {"start": list(start)}})
+    return make_rollout(scene.model_copy(update={"world": world}), robot)
+
+
+class Touching:
+    """What of the robot, fingers included, touches what of the kitchen, by MuJoCo's contacts."""
+
+    def __init__(self, rollout: Any) -> None:
+        self._data, self._own = rollout.data, rollout._own_geoms
+        self._names = [rollout.model.geom(i).name for i in range(rollout.model.ngeom)]
+
+    def now(self) -> set[tuple[str, str]]:
+        pairs = self._data.contact.geom
+        apart = pairs[self._own[pairs[:, 0]] != self._own[pairs[:, 1]]]
+        return {(self._names[a], self._names[b]) for a, b in apart}
+
+
 class Kitchen:
     """The robot at a place of the kitchen; `step` moves time on, `propose` asks the gate.
 
@@ -55,16 +75,13 @@ class Kitchen:
         look_s: float = 0.2,
         seed: int = 0,
     ) -> None:
-        scene = load_scene("kitchen")
-        world = scene.world.model_copy(update={"options": {"start": list(start)}})
-        self.rollout: Any = make_rollout(scene.model_copy(update={"world": world}), robot)
+        self.rollout = kitchen_rollout(start, robot)
         if q is not None:
             self.rollout.binding.place(self.rollout.data, q)
             self.rollout.binding.command(self.rollout.data, q)
         self._begin_state = self.rollout.save_state()
         self._look_ns, self._seed = round(look_s * NS), seed
-        self._names = [self.rollout.model.geom(i).name for i in range(self.rollout.model.ngeom)]
-        self._own = self.rollout._own_geoms
+        self._touching = Touching(self.rollout)
         self.robot = robot
         self.hal: Any = None
         self.begin(gated)
@@ -114,7 +131,7 @@ class Kitchen:
         """Time goes on; contacts between the robot and the kitchen are recorded."""
         for _ in range(max(1, round(seconds * NS / self.hal.tick_ns))):
             self.hal.step()
-            self._record_contacts()
+            self.contacts |= self._touching.now()
             self.tell()
 
     def tell(self) -> None:
@@ -176,11 +193,6 @@ class Kitchen:
             last = self.verdicts[-1] if self.gated else None
             along += every_s * (1.0 if last is None else last.speed_factor * last.accepted)
         self.step(0.5)
-
-    def _record_contacts(self) -> None:
-        pairs = self.rollout.data.contact.geom
-        for a, b in pairs[self._own[pairs[:, 0]] != self._own[pairs[:, 1]]]:
-            self.contacts.add((self._names[a], self._names[b]))
 
 
 def at_counter(rng: np.random.Generator) -> Pose:

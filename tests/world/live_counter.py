@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,27 +12,16 @@ import numpy as np
 from openral.ros.clock import NS
 from openral.safety import topics
 from openral.safety.kernel import Kernel
-from tests.hal.node_rig import ESTOPPED, REJECTED, LiveGraph
+from tests.hal.node_rig import ESTOPPED, REJECTED
 from tests.ros.conftest import Graph, wait_until
 from tests.world.base_room import Room
 from tests.world.counter_runs import torque_robot
-from tests.world.counter_streams import DT, ROWS, Vector, Way, into_the_counter, stream, tucked
+from tests.world.counter_streams import DT, ROWS, Vector, Way, into_the_counter, stream
 from tests.world.kitchen_rig import Pose, at_counter
+from tests.world.live_kitchen import BUSY, contacts, measured, robot_file, scene_file, start
 
 EVERY_S = 0.08
 ACCEPTED, SLOWED = 0, 1
-BUSY = {
-    "tool_rate",
-    "tool_speed",
-    "velocity_limit",
-    "step",
-    "voxel_unavailable",
-    "state_unavailable",
-    "base_unavailable",
-    "recheck_late",
-}
-"""Stops of a busy machine: a chunk comes late and the next has to catch up, or torque under way is
-left without a fresh map or state."""
 
 
 class LiveCounter:
@@ -43,33 +31,11 @@ class LiveCounter:
         rng = np.random.default_rng(seed)
         self.start: Pose = at_counter(rng)
         self.way = into_the_counter(self.start, rng)
-        self.live = LiveGraph(graph, _robot_file(folder), sim_time=sim_time)
-        live = self.live
-        live.hear("openral_msgs/msg/OccupancyVoxels", topics.VOXELS, topics.SENSOR)
-        try:
-            live.start_hal(
-                f"sim_env_yaml={_scene_file(folder, self.start)}",
-                f"wall_clock={not sim_time}",
-                "heartbeat_s=0.1",
-                "known_obstacles=false",  # all that is known was seen
-            )
-            wait_until(lambda: live.heard[topics.JOINT_STATES], 60.0)
-            live.start("openral.world", f"use_sim_time={sim_time}")
-            live.start_kernel("requires_voxels=true", "candidate_max_age_s=5.0")
-            wait_until(lambda: live.heard[topics.SAFETY_STATE], 60.0)
-            wait_until(lambda: live.candidates.has_subscribers)
-            wait_until(lambda: any(m.healthy for m in live.heard[topics.VOXELS]), 60.0)
-            live.arm()
-        except BaseException:
-            live.close()
-            raise
+        scene, robot = scene_file(folder, self.start), robot_file(folder, torque_robot())
+        self.live = start(graph, scene, sim_time, robot)
 
     def joints(self) -> tuple[Vector, Vector]:
-        return self._by_name(self.live.latest(topics.JOINT_STATES))
-
-    def _by_name(self, joints: Any) -> tuple[Vector, Vector]:
-        order = [list(joints.name).index(name) for name in self.live.robot.joint_names]
-        return np.array(joints.position)[order], np.array(joints.velocity)[order]
+        return measured(self.live.robot, self.live.latest(topics.JOINT_STATES))
 
     def go(self, pose: Vector) -> None:
         """To a pose that nothing stands in the way of, more slowly each time it is refused."""
@@ -122,7 +88,12 @@ class LiveCounter:
         """Between the checked links and the kitchen, over all joint states heard so far."""
         room = Room(Kernel(self.live.robot))
         heard = self.live.heard[topics.JOINT_STATES]
-        return min(room.gap(self.start, self._by_name(state)[0]) for state in heard[::5])
+        states = [measured(self.live.robot, state)[0] for state in heard[::5]]
+        return min(room.gap(self.start, q) for q in states)
+
+    def contacts(self) -> set[tuple[str, str]]:
+        """Between the robot, fingers included, and the kitchen, over the same time."""
+        return contacts(self.start, self.live.robot, self.live.heard[topics.JOINT_STATES])
 
     def close(self) -> None:
         self.live.close()
@@ -133,22 +104,3 @@ def _wait(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < give_up, "the clock stands still"
         time.sleep(0.002)
-
-
-def _robot_file(folder: Path) -> str:
-    robot = torque_robot()
-    at_home = dict(zip(robot.joint_names, tucked().tolist(), strict=True))
-    robot = robot.model_copy(update={"home": at_home})
-    path = folder / robot.id / "robot.yaml"
-    path.parent.mkdir()
-    path.write_text(json.dumps(robot.model_dump(mode="json", exclude_unset=True)))
-    return str(path)
-
-
-def _scene_file(folder: Path, start: Pose) -> Path:
-    path = folder / "counter.yaml"
-    path.write_text(
-        "id: counter\nname: In front of the counter\nrobot: panda_mobile\n"
-        f"world: {{scene: kitchen, options: {{start: {list(start)}}}}}\n"
-    )
-    return path

@@ -30,5 +30,6 @@ def test_every_mode_is_vetoed_at_the_counter(
             assert stop.reason in {"voxel_collision", "budget_exceeded"}, stop.detail
             assert mode in stop.detail
         assert counter.least_gap() > counter.live.robot.safety.margin_m
+        assert not counter.contacts()
     finally:
         counter.close()

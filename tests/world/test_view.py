@@ -20,7 +20,8 @@ from tests.deploy.terminal import Terminal
 from tests.hal.chunks import chunk, slot
 from tests.hal.node_rig import LiveGraph
 from tests.ros.conftest import Graph, wait_until
-from tests.world.test_live_kitchen import ARM, START_Y, scene, start, vetoed  # noqa: F401
+from tests.world.live_kitchen import start, vetoed
+from tests.world.test_live_kitchen import ARM, START_Y, scene  # noqa: F401
 
 OPENRAL = Path(sys.executable).with_name("openral")
 RED = (214, 39, 40)
@@ -34,7 +35,7 @@ def drive_at_the_counter(live: LiveGraph) -> Any:
     def stream() -> bool:
         speeds = slot(ControlMode.JOINT_VELOCITY, np.tile(down, (6, 1)), joints=ARM)
         live.propose(chunk(speeds, dt=0.05))
-        return vetoed(live)
+        return vetoed(live) is not None
 
     wait_until(stream, 60.0)
     return wait_until(lambda: [v for v in live.heard[topics.VERDICT] if v.status == 2])[-1]
