@@ -18,6 +18,13 @@ ISLAND = ((0.16, 0.06), (1.44, 0.84))
 Twist = tuple[float, float, float]
 
 
+def place(start: Pose, q: NDArray[np.float64]) -> Pose:
+    """Where a base is that has driven from there."""
+    (x, y, yaw), (ahead, left, turn) = start, (float(value) for value in q[:3])
+    c, s = math.cos(yaw), math.sin(yaw)
+    return x + c * ahead - s * left, y + s * ahead + c * left, yaw + turn
+
+
 def robot_with(drive: str) -> RobotDescription:
     """The robot with wheels of that kind and an envelope that lets it go at 1 m/s."""
     data = ROBOT.model_dump() | {"base_drive": drive}
