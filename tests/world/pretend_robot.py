@@ -92,34 +92,35 @@ class PretendRobot:
 
     def look(self) -> None:
         """Sends one picture, or what the fault makes of it."""
-        if self.fault == "killed":
+        fault = self.fault  # it may change meanwhile, and a picture is good or not
+        if fault == "killed":
             return
         now = self.node.now()
-        if self.fault == "delayed by 2 s":
+        if fault == "delayed by 2 s":
             now -= 2 * NS
-        if self.fault == "stamped ahead":
+        if fault == "stamped ahead":
             now += 3 * NS
         header = msg.Header(stamp=time_message(now), frame_id=CAMERA.frame_id)
-        if self.fault != "the same content":
+        if fault != "the same content":
             self.depth = _stirred(self.depth)
         depth, size = self.depth, CAMERA.resolution
-        if self.fault == "black":
+        if fault == "black":
             depth = np.zeros_like(depth)
-        if self.fault == "all NaN":
+        if fault == "all NaN":
             depth = np.full_like(depth, np.nan)
-        if self.fault == "no return":
+        if fault == "no return":
             depth = np.full_like(depth, np.inf)
-        if self.fault == "wrong frame":
+        if fault == "wrong frame":
             header.frame_id = ROBOT.base_frame
-        if self.fault == "wrong intrinsics size":
+        if fault == "wrong intrinsics size":
             size = (320, 240)
-        if self.fault == "frozen" and self._frozen is not None:
+        if fault == "frozen" and self._frozen is not None:
             self._depth.publish(self._frozen)
             return
         self._info.publish(camera_info(header, size, CAMERA.lens))
         picture = depth_message(header, depth)
         self._frozen = picture
-        if not self.fault:
+        if not fault:
             self.good_ns = now
         self._depth.publish(picture)
 

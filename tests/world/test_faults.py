@@ -80,6 +80,7 @@ def test_a_broken_camera_drops_motion_until_it_is_mended(
     live: tuple[LiveGraph, PretendRobot], fault: str
 ) -> None:
     graph, robot = live
+    robot.fault = ""
     wait_until(lambda: graph.propose(stay()).status == ACCEPTED)
     heard = len(graph.heard[topics.VERDICT])
     robot.fault = fault
@@ -106,6 +107,7 @@ def test_a_picture_that_stands_still_while_the_camera_moves_is_stale(
     live: tuple[LiveGraph, PretendRobot],
 ) -> None:
     graph, robot = live
+    robot.fault = ""
     wait_until(lambda: graph.propose(stay()).status == ACCEPTED)
     robot.fault = "the same content"
     robot.pose = [0.1, 0.0, 0.0]
