@@ -50,7 +50,7 @@ def judge(robot: str, summary: dict[str, Any]) -> dict[str, bool]:
         return {"exit": False}
     cameras = [rate for topic, rate in rates.items() if topic.startswith("/openral/cameras/")]
     first = summary["first_frame_after"]
-    is_arm = load_robot(robot).kind == "arm"
+    is_arm = load_robot(robot).kind in ("arm", "bimanual")
     return {
         "exit": summary["exit_code"] == 0,
         "joint_states": rates["/joint_states"]["measured"] >= JOINTS_HZ,

@@ -22,7 +22,7 @@ from tests.world.counter_streams import Vector, into_the_counter, tucked
 from tests.world.kitchen_rig import ROBOT, Pose, at_counter
 from tests.world.live_kitchen import BUSY, SEEN, contacts, robot_file, scene_file, start, vetoed
 
-SEEDS = range(50 if "OPENRAL_SOAK" in os.environ else 1)
+SEEDS = range(50 if "OPENRAL_SOAK" in os.environ else 2)
 
 
 class LiveBase:

@@ -21,7 +21,7 @@ from tests.hal.chunks import chunk, slot
 from tests.hal.node_rig import LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.world.live_kitchen import start, vetoed
-from tests.world.test_live_kitchen import ARM, START_Y, scene  # noqa: F401
+from tests.world.test_live_kitchen import ARM, scene  # noqa: F401
 
 OPENRAL = Path(sys.executable).with_name("openral")
 RED = (214, 39, 40)
@@ -74,7 +74,6 @@ def test_the_view_shows_what_was_refused_and_where(
     scene: Path,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    scene.write_text(scene.read_text().replace(f"{START_Y}", "1.0"))
     live = start(graph, scene, sim_time=True)
     try:
         verdict = drive_at_the_counter(live)

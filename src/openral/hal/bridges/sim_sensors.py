@@ -1,7 +1,7 @@
 """SimSensorBridge: cameras, depth, clouds and scans of a HAL, each at its own rate.
 
-One sensor is measured at a time, so that a simulation goes on between two pictures, and nothing is
-measured that nobody hears.
+Nothing is measured that nobody hears. A simulation goes on between two pictures; while one is being
+drawn, the last one is sent.
 """
 
 from __future__ import annotations
@@ -53,8 +53,11 @@ def sensor_streams(
     return found
 
 
+_THREADS = 2
+
+
 class SimSensorBridge:
-    """Takes each stream when it is due: on a thread of its own, in lock-step on the caller's."""
+    """Takes each stream when it is due: on threads of its own, in lock-step on the caller's."""
 
     def __init__(
         self,
@@ -64,36 +67,64 @@ class SimSensorBridge:
     ) -> None:
         """`report` takes the name of a sensor that cannot be measured, and why."""
         count = len(streams)
-        self._paced = [
+        paced = [
             (stream, Pacer(stream.rate_hz, index / count)) for index, stream in enumerate(streams)
         ]
-        self._report = report
+        shares = [paced[i::_THREADS] for i in range(_THREADS)] if threaded else [paced]
+        self._takers = [_Taker(share, threaded, report) for share in shares if share]
+
+    def due(self, now_ns: int) -> bool:
+        """Whether something is to be measured; quick, for every tick."""
+        return any(now_ns >= taker.next_ns for taker in self._takers)
+
+    def tick(self, now_ns: int) -> None:
+        """Has taken what is due."""
+        for taker in self._takers:
+            taker.tick(now_ns)
+
+    def close(self) -> None:
+        """Ends the threads after what they are measuring; somebody must still serve them."""
+        for taker in self._takers:
+            taker.end()
+        for taker in self._takers:
+            taker.join()
+
+
+class _Taker:
+    """Takes some of the streams, one after the other."""
+
+    def __init__(
+        self,
+        paced: list[tuple[SensorStream, Pacer]],
+        threaded: bool,
+        report: Callable[[str, str], None],
+    ) -> None:
+        self._paced, self._report = paced, report
+        self.next_ns = 0
+        """The earliest time at which one of them is due."""
         self._now_ns = 0
-        self._next_ns = 0
         self._due, self._ended = threading.Event(), False
         self._thread: threading.Thread | None = None
-        if threaded and streams:
+        if threaded:
             self._thread = threading.Thread(
                 target=self._run, name="openral-hal-sensors", daemon=True
             )
             self._thread.start()
 
-    def due(self, now_ns: int) -> bool:
-        """Whether something is to be measured; quick, for every tick."""
-        return bool(self._paced) and now_ns >= self._next_ns
-
     def tick(self, now_ns: int) -> None:
-        """Has taken what is due."""
+        if now_ns < self.next_ns:
+            return
         self._now_ns = now_ns
         if self._thread is None:
             self._take_due()
         else:
             self._due.set()
 
-    def close(self) -> None:
-        """Ends the thread after the measurement that it is at; somebody must still serve it."""
+    def end(self) -> None:
         self._ended = True
         self._due.set()
+
+    def join(self) -> None:
         if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -113,4 +144,4 @@ class SimSensorBridge:
                 except OpenralError as error:
                     if not self._ended:  # else the HAL is gone already, as it should be
                         self._report(stream.name, str(error))
-        self._next_ns = min(pacer.next_ns for _, pacer in self._paced)
+        self.next_ns = min(pacer.next_ns for _, pacer in self._paced)
