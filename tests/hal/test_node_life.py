@@ -168,7 +168,7 @@ def test_diagnostics_tell_how_it_is(graph: Graph, ear: Any) -> None:  # noqa: F8
 def test_the_thread_that_hears_of_stops_goes_first_while_the_node_is_active(graph: Graph) -> None:  # noqa: F811
     with urgent():
         if os.sched_getscheduler(0) != os.SCHED_RR:
-            pytest.skip("this system does not grant priorities")
+            pytest.skip("no real-time priority here: allow it (ulimit -r), or run as root")
 
     def kind(name: str, **options: Any) -> ManifestHALLifecycleNode:
         return ManifestHALLifecycleNode(RunKey.create(), urgent=True, **options)

@@ -23,6 +23,8 @@ from openral.hal.protocols import HAL, CameraSource, CloudMeasuring, DepthSource
 from openral.manifest.sensor import DepthCamera
 
 _SCENE_CAMERA_HZ = 10.0
+_THREADS = 2
+"""One sends what it has measured while another's picture is drawn."""
 
 
 def sensor_streams(
@@ -51,9 +53,6 @@ def sensor_streams(
         for lidar, names in zip(robot.lidars, scan_topics(robot.lidars), strict=True):
             found.append(ScanStream(ports, hal, time, lidar, names))
     return found
-
-
-_THREADS = 2
 
 
 class SimSensorBridge:
