@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from openral.ros import ActionClient, Context, Executor, Node, Parameter, types
 from openral.ros.dds_config import Network
 from openral.ros.qos import QoS
 from openral.safety import topics
+from openral.signals import heed_signals
 from openral.skill.arm import Arm
 
 ROBOT, SCENE, CAMERA = "franka_panda", "tabletop_push", "overhead"
@@ -34,14 +35,49 @@ OUT = Path("out/demo")
 ARMED, ESTOPPED = 1, 2
 SIZE, FRAME_S = (320, 240), 0.15
 SKILL = "openral_msgs/action/ExecuteSkill"
-TRIES = 3  # a machine that is busy with other things may miss a heartbeat, which is a stop too
+START_S, STEP_S = 180.0, 300.0  # wall seconds: a busy machine slows simulated time
 SPEED = 0.4  # rad/s of the fastest joint on the way that is refused
+
+
+class Graph:
+    """`openral deploy sim` as a user starts it."""
+
+    def __init__(self) -> None:
+        command = [str(Path(sys.executable).with_name("openral")), "deploy", "sim", "--json"]
+        command += ["--config", SCENE, "--robot", ROBOT, "--record", str(OUT / "recording")]
+        self._log = OUT / "log.txt"
+        with self._log.open("w") as log, (OUT / "summary.json").open("w") as summary:
+            self._process = subprocess.Popen(command, stdout=summary, stderr=log)
+        threading.Thread(target=self._process.wait, daemon=True).start()
+
+    def check(self) -> None:
+        """Ends the demo with the graph's last words if the graph has ended."""
+        code = self._process.poll()
+        if code is not None:
+            print(self.last_words(), file=sys.stderr)
+            raise SystemExit(f"demo: the graph has ended with exit code {code}; see {self._log}")
+
+    def last_words(self) -> str:
+        """Why it ended, and what its nodes said before."""
+        lines = [line for line in self._log.read_text().splitlines() if "| kernel: " not in line]
+        with contextlib.suppress(ValueError, KeyError):
+            lines.append(json.loads((OUT / "summary.json").read_text())["exit_reason"])
+        return "\n".join(lines[-12:])
+
+    def end(self) -> dict[str, Any]:
+        """Ctrl-C; the summary of the run."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+        self._process.wait(60.0)
+        text = (OUT / "summary.json").read_text()
+        return dict(json.loads(text)) if text else {}
 
 
 class Demo:
     """A node that watches a camera, asks for skills and proposes one bad idea."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, graph: Graph) -> None:
+        self._graph = graph
         self.robot = load_robot(ROBOT)
         self.context = Context(network)
         self.node = Node("demo", context=self.context)
@@ -77,11 +113,24 @@ class Demo:
         armed = self.safety is not None and self.safety.state == ARMED
         return armed and self.joints is not None and self._skills.server_is_ready()
 
-    def run_skill(self, name: str, caption: str, timeout_s: float) -> Any:
+    def until(self, condition: Callable[[], Any], what: str, timeout_s: float = STEP_S) -> None:
+        """Waits for something of the graph while the graph lives."""
+        give_up = time.monotonic() + timeout_s
+        while not condition():
+            self._graph.check()
+            if time.monotonic() > give_up:
+                raise SystemExit(f"demo: waited {timeout_s:g} s for {what} in vain")
+            time.sleep(0.05)
+
+    def answer(self, future: Future[Any], what: str) -> Any:
+        self.until(future.done, what)
+        return future.result()
+
+    def run_skill(self, name: str, caption: str) -> Any:
         self.caption = caption
         goal = types.new(f"{SKILL}_Goal", skill=name, parameters="{}")
-        _, result = self._skills.send_goal(goal, timeout_s=30.0).get_result(timeout_s)
-        return result
+        handle = self.answer(self._skills.send_goal_async(goal), f"'{name}' to be accepted")
+        return self.answer(handle.get_result_async(), f"'{name}' to end")[1]
 
     def plunge(self) -> Any:
         """Proposes the straight way to a point below the table; returns the kernel's verdict."""
@@ -108,13 +157,13 @@ class Demo:
         chunk.header.stamp = self.node.stamp()
         self.verdict = None
         self._candidates.publish(chunk)
-        wait(lambda: self.verdict is not None, "a verdict", 10.0)
+        self.until(lambda: self.verdict is not None, "a verdict")
         return self.verdict
 
     def reset(self) -> str:
         client = self.node.create_client("std_srvs/srv/Trigger", topics.RESET)
-        answer = client.call(client.request_class(), 10.0)
-        return str(answer.message)
+        self.until(client.service_is_ready, topics.RESET)
+        return str(self.answer(client.call_async(client.request_class()), topics.RESET).message)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -130,14 +179,6 @@ def way_down(robot: Any, here: Any) -> Any:
     if goal is None:
         raise SystemExit("the arm cannot reach below the table from here")
     return here + np.linspace(0.0, 1.0, 41)[:, None] * (goal - here)
-
-
-def wait(condition: Callable[[], Any], what: str, timeout_s: float) -> None:
-    give_up = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > give_up:
-            raise SystemExit(f"waited {timeout_s:g} s for {what} in vain")
-        time.sleep(0.05)
 
 
 def save_pictures(frames: list[tuple[str, Any]]) -> list[Path]:
@@ -174,53 +215,40 @@ def play(demo: Demo) -> None:
     def say(text: str) -> None:
         print(f"demo: {text}", flush=True)
 
-    wait(demo.ready, "the graph", 90.0)
+    demo.until(demo.ready, "the graph", START_S)
     demo.node.set_parameters([Parameter("use_sim_time", True)])
     say("the graph is up and armed; the Panda pushes the cube onto the disc")
-    result = demo.run_skill("scripted-push", "the skill pushes the cube", 120.0)
+    result = demo.run_skill("scripted-push", "the skill pushes the cube")
     word = "done" if result.success else result.reason
     say(f"push: {word} after {result.duration:.1f} s, {result.message}")
     if not result.success:
         raise SystemExit("the push did not succeed")
     say("now it is told to go straight through the table")
     verdict = demo.plunge()
-    wait(lambda: demo.safety.state == ESTOPPED, "the stop", 10.0)
+    demo.until(lambda: demo.safety.state == ESTOPPED, "the stop")
     say(f"the kernel: {verdict.detail}")
     if verdict.hit != "table":
         raise SystemExit(f"it should have been refused because of the table, not '{verdict.hit}'")
     say(f"the robot is stopped ({demo.safety.reason}) and stays so until somebody resets it")
     time.sleep(1.0)  # for the film
-    for _ in range(TRIES):
-        say(f"reset: {demo.reset()}")
-        result = demo.run_skill("home", "after reset it goes home", 60.0)
-        say(f"home: {'done' if result.success else result.reason}, {result.message}")
-        if result.success:
-            return
-    raise SystemExit("the run did not go on after the reset")
+    say(f"reset: {demo.reset()}")
+    result = demo.run_skill("home", "after reset it goes home")
+    say(f"home: {'done' if result.success else result.reason}, {result.message}")
+    if not result.success:
+        raise SystemExit("the run did not go on after the reset")
 
 
 def main() -> int:
+    heed_signals()
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
-    command = [str(Path(sys.executable).with_name("openral")), "deploy", "sim", "--json"]
-    command += ["--config", SCENE, "--robot", ROBOT, "--record", str(OUT / "recording")]
-    log = (OUT / "log.txt").open("w")
-    graph = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    watch = threading.Thread(target=graph.wait, daemon=True)
-    watch.start()
-    demo = Demo(Network.from_environment())
+    graph = Graph()
+    demo = Demo(Network.from_environment(), graph)
     try:
         play(demo)
     finally:
         demo.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(graph.pid, signal.SIGINT)
-        assert graph.stdout is not None
-        text = graph.stdout.read()
-        watch.join(10.0)
-        log.close()
-    summary = json.loads(text)
-    (OUT / "summary.json").write_text(text)
+        summary = graph.end()
     film, strip = save_pictures(demo.frames)
     bag = OUT / "recording"
     accepted, rejected = summary["verdicts"]["accepted"], summary["verdicts"]["rejected"]

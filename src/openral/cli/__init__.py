@@ -10,6 +10,7 @@ import typer
 import typer.core
 
 from openral.errors import OpenralError, choices
+from openral.signals import heed_signals
 
 # name -> (module with `app`, one line of help)
 COMMANDS = {
@@ -75,6 +76,7 @@ def _openral() -> None:
 
 def main() -> None:
     """Entry point: an error that the user can mend is a message and exit code 2."""
+    heed_signals()
     try:
         app()
     except OpenralError as error:

@@ -57,6 +57,10 @@ def sim(
     wall_clock: Annotated[
         bool, typer.Option("--wall-clock", help="Use wall time even if the simulator has a clock.")
     ] = False,
+    real_time: Annotated[
+        bool,
+        typer.Option("--real-time", help="Wall-clock deadlines as on hardware: nobody waits."),
+    ] = False,
     lockstep: Annotated[
         bool, typer.Option("--lockstep", help="One thread: the same seed gives the same trace.")
     ] = False,
@@ -94,6 +98,7 @@ def sim(
         duration_s=duration,
         rtf=_factor(rtf),
         wall_clock=wall_clock,
+        real_time=real_time,
         lockstep=lockstep,
         view=view and _has_display(),
         warn_only=warn_only,

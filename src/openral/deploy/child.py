@@ -82,8 +82,13 @@ class Child:
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         self.tail.join(0.5)
-        words = next((line for line in reversed(self.tail.lines) if line.strip()), "")
-        return f"ended with exit code {code}" + (f": {words.strip()}" if words else "")
+        words = self.last_words
+        return f"ended with exit code {code}" + (f": {words}" if words else "")
+
+    @property
+    def last_words(self) -> str:
+        """The last line that it has printed."""
+        return next((line.strip() for line in reversed(self.tail.lines) if line.strip()), "")
 
     def ask_to_end(self) -> None:
         """SIGTERM to the node; a stopped one is woken for it."""

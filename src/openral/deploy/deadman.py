@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openral.hal.hal_parameters import HalParameters
 from openral.manifest import RobotDescription
+from openral.ros.priority import priority_hint
 from openral.safety.kernel_parameters import KernelParameters
 
 
@@ -19,6 +20,7 @@ def deadman_text(robot: RobotDescription) -> str:
         "joint state": f"no motion passes on a state older than {envelope.state_max_age_s:g} s",
         "after a motion": "the robot holds its pose; it never repeats or extrapolates",
         "stopping": f"it is expected to stand within {envelope.stop_s:g} s",
+        "priority": priority_hint() or "real-time, granted",
         "stop it": "Ctrl-C, `openral estop`, or your own emergency stop",
     }
     width = max(map(len, lines))

@@ -13,6 +13,7 @@ from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
 from openral.errors import TransportError
+from openral.graph.deadlines import STARTING_S
 from openral.ros import types
 from openral.ros.context import Context
 from openral.ros.dds_config import Network
@@ -101,12 +102,12 @@ class GraphLink:
     def parameter(self, name: str, parameter: str) -> Any:
         """A node's parameter."""
         future = self.managed[name].parameter(parameter)
-        return value_of(self.answer(future, 5.0, f"{name}'s parameters"))
+        return value_of(self.answer(future, STARTING_S, f"{name}'s parameters"))
 
     def set_parameter(self, name: str, parameter: str, value: Any) -> None:
         """Sets a node's parameter; Ended if it is refused."""
         future = self.managed[name].set_parameter(parameter, value)
-        result = self.answer(future, 5.0, f"{name}'s parameters").results[0]
+        result = self.answer(future, STARTING_S, f"{name}'s parameters").results[0]
         if not result.successful:
             raise Ended.fault(f"{name} refuses {parameter}={value}: {result.reason}")
 

@@ -15,6 +15,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from openral.signals import heed_signals
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,6 +37,7 @@ def be_nice(nice: int) -> None:
 
 def main() -> None:
     """Becomes the node's program."""
+    heed_signals()
     parent, number, nice, module = sys.argv[1:5]
     die_with(int(parent), int(number))
     be_nice(int(nice))

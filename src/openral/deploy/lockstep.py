@@ -16,9 +16,8 @@ from openral.deploy.plan import Plan
 from openral.deploy.summary import Summary
 from openral.deploy.trace_hash import trace_hash
 from openral.errors import OpenralError, RecordingError
+from openral.signals import ENDING
 from openral.skill.goal_order import GoalOrder
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class LockstepRun:
@@ -35,7 +34,7 @@ class LockstepRun:
     def run(self) -> Summary:
         """Returns when the run is over; the summary has the exit code and the reason."""
         summary, options = self.summary, self._options
-        previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        previous = {number: signal.signal(number, self._on_signal) for number in ENDING}
         graph: LockstepGraph | None = None
         try:
             graph = LockstepGraph(self._plan)

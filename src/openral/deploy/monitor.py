@@ -13,6 +13,7 @@ from typing import Any
 from openral.deploy.managed import ManagedNode
 from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
+from openral.graph.deadlines import SILENT_S, STARTING_S
 from openral.ros.clock import NS
 from openral.ros.log import LEVELS
 from openral.ros.node import Node
@@ -71,6 +72,9 @@ class Monitor:
         """The last error that each node logged."""
         self.failures: list[tuple[str, str]] = []
         """Source and sentence of what went wrong in the graph."""
+        self.time_waits = False
+        """Whether simulated time waits for slow nodes, so that only long silence counts."""
+        self._begun = False
         self._limits: dict[str, float] = {}
         self._last: dict[str, float] = {}
         self._checked = time.monotonic()
@@ -133,6 +137,7 @@ class Monitor:
 
     def begin(self) -> None:
         """Counts from here on."""
+        self._begun = True
         self._began = (time.monotonic(), self.node.now())
         for track in self.tracks.values():
             track.count = 0
@@ -171,6 +176,11 @@ class Monitor:
             self._resumed = now
         self._checked = now
 
+    def _limit(self, name: str) -> float:
+        if self.time_waits:
+            return SILENT_S if self._begun else STARTING_S
+        return self._limits[name]
+
     def silent(self) -> tuple[str, float] | None:
         """A node that hangs and for how long it has said nothing; None: all are alive."""
         now = time.monotonic()
@@ -178,6 +188,6 @@ class Monitor:
             return None  # this executor is late itself; nothing can be said about others
         for name, last in list(self._last.items()):
             quiet = now - max(last, self._resumed)
-            if quiet > self._limits[name]:
+            if quiet > self._limit(name):
                 return name, now - last
         return None

@@ -39,6 +39,8 @@ class DeployOptions:
     rtf: float = 1.0
     """Simulated seconds a second; 0: as many as possible."""
     wall_clock: bool = False
+    real_time: bool = False
+    """Wall-clock deadlines, as on hardware, although simulated time could wait."""
     lockstep: bool = False
     view: bool = False
     warn_only: bool = False
@@ -80,8 +82,9 @@ class DeployOptions:
         """Loads the manifests and refuses what cannot work together."""
         if self.mode == "real":
             self._check_real()
-        if self.lockstep and (self.wall_clock or self.view):
-            other = "--wall-clock" if self.wall_clock else "--view"
+        others = ("wall_clock", "real_time", "view")
+        if self.lockstep and (given := [name for name in others if getattr(self, name)]):
+            other = "--" + given[0].replace("_", "-")
             raise ConfigError(f"--lockstep runs on simulated time without windows; drop {other}")
         if self.lockstep and not (self.skill or self.duration_s):
             raise ConfigError("--lockstep needs --skill or --duration: nobody could end it")

@@ -7,12 +7,13 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
 
 from openral.deploy.options import DeployOptions
+from openral.graph.deadlines import SILENT_S
 from openral.safety import topics
 
 
@@ -141,6 +142,11 @@ def make_plan(options: DeployOptions) -> Plan:
     nodes = [_hal(options), _kernel(options), _world(options), _runner(options)]
     if options.record is not None and not options.lockstep:
         nodes.insert(1, _recorder(options))  # once the clock is known
+    # A real HAL may take a ramp to let its motors go; elsewhere a busy machine may need the time.
+    if options.mode == "real":
+        nodes = [replace(node, end_s=5.0) if node.name == "hal" else node for node in nodes]
+    elif not options.real_time:
+        nodes = [replace(node, end_s=SILENT_S) for node in nodes]
     return Plan(options, tuple(nodes))
 
 
@@ -150,21 +156,20 @@ def _hal(options: DeployOptions) -> NodeSpec:
         parameters |= {"sim_env_yaml": options.scene_ref, "rtf": options.rtf}
         if options.seed is not None:
             parameters["seed"] = options.seed
-        parameters |= {name: True for name in ("wall_clock", "view") if getattr(options, name)}
+        chosen = ("wall_clock", "view", "real_time")
+        parameters |= {name: True for name in chosen if getattr(options, name)}
     if options.transport_text:
         parameters["transport"] = options.transport_text
     pulse = Pulse(topics.HAL_STATE, "openral_msgs/msg/HalState", topics.SENSOR, HUNG_S)
-    # Motors are let go in order, which may take a ramp; a simulation has nothing to lose.
-    end_s = 1.0 if options.mode == "sim" else 5.0
-    return NodeSpec(
-        "hal", "openral.hal", parameters, gets_key=True, pulse=pulse, end_s=end_s, nice=-5
-    )
+    return NodeSpec("hal", "openral.hal", parameters, gets_key=True, pulse=pulse, nice=-5)
 
 
 def _kernel(options: DeployOptions) -> NodeSpec:
     parameters: dict[str, Any] = {"robot_yaml": options.robot_name, "hal_mode": options.mode}
     if options.warn_only:
         parameters["warn_only"] = True
+    if options.real_time:
+        parameters["real_time"] = True
     if options.maps or options.external_map:
         parameters["requires_voxels"] = True  # a robot that can see does not move blindly
     if options.unknown_blocks:
@@ -186,7 +191,10 @@ def _world(options: DeployOptions) -> NodeSpec:
 
 
 def _runner(options: DeployOptions) -> NodeSpec:
-    parameters = {"robot_yaml": options.robot_name, "sim_env_yaml": options.scene_ref}
+    parameters: dict[str, Any] = {"robot_yaml": options.robot_name}
+    parameters["sim_env_yaml"] = options.scene_ref
+    if options.real_time:
+        parameters["real_time"] = True
     return NodeSpec("skill_runner", "openral.skill", parameters)
 
 

@@ -20,6 +20,7 @@ from openral.ros.qos import STATE
 from openral.ros.recording.background import BackgroundWriter
 from openral.ros.recording.recorder import Recorder
 from openral.ros.recording.writer import RecordingWriter
+from openral.signals import heed_signals
 
 FAILURE = "/openral/failure/recorder"
 _CHECK_S = 0.1
@@ -97,7 +98,7 @@ class RecorderNode(LifecycleNode):
         due = now - self._reported_at > _REPORT_EVERY_S
         if due and sink.error is None and sink.lost > self._reported_lost:
             self._reported_lost, self._reported_at = sink.lost, now
-            text = f"{sink.lost} messages lost: the disk is too slow"
+            text = f"{sink.lost} messages lost: they came faster than they could be written"
             self._tell(_WARNING, "recording_behind", text)
 
     def _tell(self, severity: int, reason: str, detail: str) -> None:
@@ -118,6 +119,7 @@ class RecorderNode(LifecycleNode):
 
 def main() -> int:
     """Exit code 2 for wrong usage."""
+    heed_signals()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parameters", nargs="*", metavar="name=value")
     options = parser.parse_args()

@@ -22,16 +22,17 @@ from openral.deploy.processes import Processes
 from openral.deploy.streams import streams_of
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError
+from openral.graph.deadlines import SILENT_S, STARTING_S
 from openral.ros.clock import NS
 from openral.ros.dds_config import Network
 from openral.ros.parameters import Parameter
+from openral.ros.priority import priority_hint
 from openral.ros.recording.reader import Recording
 from openral.safety import topics
+from openral.signals import ENDING
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _COME_UP_S = 60.0
 _TRANSITION_S = 60.0
-_ARM_S = 15.0
 _CLOCK_STALL_S = 3.0
 _STEP_S = 0.05
 
@@ -63,7 +64,7 @@ class Supervisor:
             return self._run()
 
     def _run(self) -> Summary:
-        previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        previous = {number: signal.signal(number, self._on_signal) for number in ENDING}
         try:
             logs = self._display.logs
             self._processes = Processes(self.plan, logs, self._network, self._on_change)
@@ -110,10 +111,16 @@ class Supervisor:
         if self._link is not None and (silent := self._link.monitor.silent()):
             name, seconds = silent
             text = f"{name} hangs: nothing was heard from it for {seconds:.1f} s"
+            if words := self._last_words(name):
+                text += f"; its last words: {words}"
             spec = self.plan.node(name)
             if spec is None or spec.critical:
                 raise Ended.fault(text)
             self._lost(name, text)
+
+    def _last_words(self, name: str) -> str:
+        children = self._processes.children if self._processes is not None else []
+        return next((child.last_words for child in children if child.spec.name == name), "")
 
     def _lost(self, name: str, text: str) -> None:
         self._display.say(text)
@@ -167,17 +174,22 @@ class Supervisor:
         if clock == "sim" and self._options.mode == "real":
             raise Ended.fault("hal says that it runs on simulated time; hardware does not")
         self.summary.clock = clock
+        link.monitor.time_waits = clock == "sim" and not self._options.real_time
         self._display.say(f"the graph runs on {'simulated' if clock == 'sim' else 'wall'} time")
         link.node.set_parameters([Parameter("use_sim_time", clock == "sim")])
+        if hint := priority_hint():
+            waits = link.monitor.time_waits
+            cost = "simulated time slows down" if waits else "heartbeats are missed: a stop"
+            self._display.say(f"on a busy machine {cost}: {hint}")
 
     def _arm(self) -> None:
         """The kernel refuses until it has heard a fresh and complete state."""
         link = self._link
         assert link is not None
         self._phase = "arming"
-        give_up = time.monotonic() + _ARM_S
+        give_up = time.monotonic() + STARTING_S
         while True:
-            answer = link.call("std_srvs/srv/Trigger", topics.RESET, _ARM_S)
+            answer = link.call("std_srvs/srv/Trigger", topics.RESET, STARTING_S)
             if answer.success:
                 self._display.say(answer.message)
                 return
@@ -208,7 +220,8 @@ class Supervisor:
     def _look_at_clock(self) -> None:
         assert self._link is not None
         simulated = self._link.node.clock.simulated
-        if simulated is not None and simulated.silent_for_s() > _CLOCK_STALL_S:
+        longest_s = SILENT_S if self._link.monitor.time_waits else _CLOCK_STALL_S
+        if simulated is not None and simulated.silent_for_s() > longest_s:
             at = simulated.now_ns() / NS
             raise Ended.fault(f"simulated time stands still at {at:.2f} s")
 

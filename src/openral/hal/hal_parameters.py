@@ -35,6 +35,8 @@ class HalParameters(NodeSettings):
     """Simulated seconds a second; 0: as fast as it can."""
     wall_clock: bool = False
     """Put the graph on wall time although the simulation has a clock."""
+    real_time: bool = False
+    """Wall-clock deadlines although simulated time could wait for others."""
     lockstep: bool = False
     """No threads: a program drives the node with `tick`."""
     view: bool = False
@@ -48,7 +50,7 @@ class HalParameters(NodeSettings):
     cloud_stride: int = 2
     """Pixels of a depth camera for one point of its cloud, along either side."""
     heartbeat_s: float = 0.065
-    """Real time without the kernel's heartbeat after which the robot holds."""
+    """Wall time without the kernel's heartbeat after which the robot holds, where time is real."""
 
     def options(self) -> dict[str, Any]:
         """The transport as a mapping; ConfigError if it is none."""

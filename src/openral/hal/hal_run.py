@@ -14,6 +14,7 @@ from openral.hal.snapshot import Snapshot
 from openral.hal.streamed import StreamedHAL
 
 OnTick = Callable[[Snapshot], None]
+MayStep = Callable[[Snapshot], bool]
 
 
 class HalRun(Protocol):
@@ -37,8 +38,8 @@ class HalRun(Protocol):
 class SimRun:
     """The simulation's own thread."""
 
-    def __init__(self, hal: SimAttachedHAL, rtf: float, on_tick: OnTick) -> None:
-        self._loop = SimLoop(hal, rtf or None, on_tick)
+    def __init__(self, hal: SimAttachedHAL, rtf: float, on_tick: OnTick, may_step: MayStep) -> None:
+        self._loop = SimLoop(hal, rtf or None, on_tick, may_step)
 
     def start(self) -> None:
         """See HalRun."""
@@ -106,12 +107,15 @@ class HardwareRun:
         self._hal.on_tick = None
 
 
-def make_run(hal: HAL, settings: HalParameters, on_tick: OnTick) -> HalRun:
-    """The run that fits the HAL and what was asked for."""
+def make_run(hal: HAL, settings: HalParameters, on_tick: OnTick, may_step: MayStep) -> HalRun:
+    """The run that fits the HAL and what was asked for.
+
+    `may_step`: whether a simulation may advance from a snapshot; hardware does not ask.
+    """
     if isinstance(hal, SimAttachedHAL):
         if settings.lockstep:
             return LockstepRun(hal, on_tick)
-        return SimRun(hal, settings.rtf, on_tick)
+        return SimRun(hal, settings.rtf, on_tick, may_step)
     if isinstance(hal, StreamedHAL):
         return HardwareRun(hal, on_tick)
     kind = "a simulation" if isinstance(hal, Steppable) else "hardware"

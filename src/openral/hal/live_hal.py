@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, monotonic_ns
 
 from openral import tracing
 from openral.errors import OpenralError, TransportError
+from openral.graph.deadlines import SILENT_S
 from openral.hal.bridges.applied_action import AppliedActionBridge
 from openral.hal.bridges.base_view import BaseView
 from openral.hal.bridges.clock import ClockBridge
@@ -43,11 +44,15 @@ from openral.hal.protocols import (
 from openral.hal.sim_attached import SimAttachedHAL
 from openral.hal.snapshot import HalStatus, Snapshot
 from openral.hal.state_pump import StatePump
+from openral.hal.time_leases import TimeLeases
 from openral.ros.clock import NS
 from openral.ros.lifecycle_machine import State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.safety.run_key import RunKey
 from openral.safety.seal import Gatekeeper
+
+_REPEAT_HZ = 20.0
+"""How often, in wall time, the last measurement is repeated while simulated time waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,12 @@ class LiveHAL:
         self._clock = ClockBridge(self.ports) if time.simulated else None
         gatekeeper = Gatekeeper(key, time.now)
         self.record = GateRecord(gatekeeper.refused)
+        self._leases: TimeLeases | None = None
         patience = None if settings.lockstep else settings.heartbeat_s
+        if time.simulated and not (settings.real_time or settings.lockstep):
+            assert isinstance(hal, SimAttachedHAL)
+            self._leases, patience = TimeLeases(hal.wake), SILENT_S
+        self._repeat = Pacer(_REPEAT_HZ)
         steady = (lambda: time.now() / NS) if settings.lockstep else monotonic
         self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by, steady)
         self.gate = SafeActionGate(
@@ -129,6 +139,8 @@ class LiveHAL:
         """Begins to listen to the kernel; its state first, so that no action comes before it."""
         with self.node.context.presence.one_announcement():
             self.watch.open(self._active)
+            if self._leases is not None:
+                self._leases.open(self._active)
             self.gate.open(self._active)
             if isinstance(self.hal, PoseResettable):
                 ResetToPoseBridge(self._active, self.hal, self.time, self.watch.may_move)
@@ -153,6 +165,23 @@ class LiveHAL:
         self.ports.close()
 
     # Measurements
+
+    def may_step(self, snapshot: Snapshot) -> bool:
+        """Whether simulated time may advance past a snapshot; repeats it meanwhile.
+
+        What is waited for may rest on a message that was lost.
+        """
+        leases, hal = self._leases, self.hal
+        if leases is None or not isinstance(hal, SimAttachedHAL):
+            return True
+        if leases.may_reach(self.time.of(snapshot.stamp_ns) + hal.tick_ns):
+            return True
+        if self._repeat.due(monotonic_ns()):
+            if self._clock is not None:
+                self._clock.tick(self.time.of(snapshot.stamp_ns), True)
+            if self.node.state is State.ACTIVE:
+                self._leave(snapshot)
+        return False
 
     def tick(self, snapshot: Snapshot) -> None:
         """Takes a measurement; what is to be published is published elsewhere."""
@@ -232,6 +261,7 @@ class LiveHAL:
             "longest_silence_ms": f"{self.watch.longest_silence_s * 1e3:.0f}",
             "clock": self.time.name,
             "real_time_factor": f"{self._real_time_factor():.3f}",
+            "time_waits_for": self._leases.waits_for if self._leases is not None else "",
             "refused": f"{refused.total} ({refused.bad_mac} bad_mac, {refused.replayed} replayed, "
             f"{refused.expired} expired, {refused.corrupt} corrupt)",
             "unsupported": str(record.unsupported),

@@ -42,7 +42,7 @@ class Mailbox:
         """The job's result, or its exception; TransportError when the owner does not serve."""
         return self._ask(self._calls, job, timeout_s)
 
-    def look(self, job: Callable[[], T], timeout_s: float = 5.0) -> T:
+    def look(self, job: Callable[[], T], timeout_s: float = 30.0) -> T:
         """Like `call`, with less urgency."""
         return self._ask(self._looks, job, timeout_s)
 

@@ -65,7 +65,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
         robot = load_robot(settings.robot_yaml)
         mode = cast(Mode, settings.hal_mode)
         hal = build_hal(robot, mode, settings.options(), settings.sim_env_yaml or None)
-        run = self._run = make_run(hal, settings, self._on_tick)
+        run = self._run = make_run(hal, settings, self._on_tick, self._may_step)
         run.start()
         if settings.seed >= 0 and isinstance(hal, SceneResettable):
             hal.reset_scene(settings.seed)
@@ -153,6 +153,10 @@ class ManifestHALLifecycleNode(LifecycleNode):
         live = self._live
         if live is not None:
             live.tick(snapshot)
+
+    def _may_step(self, snapshot: Snapshot) -> bool:
+        live = self._live
+        return live is None or live.may_step(snapshot)
 
     def run_callback(self, callback: Callable[[Any], Any], argument: Any) -> None:
         """As any node's; what a callback raises also makes the robot hold."""

@@ -219,6 +219,10 @@ class SimAttachedHAL(SimSources):
         """Sleeps until there is something to serve or to execute, or time is up."""
         self._mailbox.wait(seconds)
 
+    def wake(self) -> None:
+        """Ends a `wait`."""
+        self._mailbox.wake()
+
     @property
     def action_waits(self) -> bool:
         """Whether an action has arrived that the next step will begin."""

@@ -17,6 +17,7 @@ _AT_ONCE_S = 0.04
 _RUSH = 1.25
 _FORGIVE_S = 0.5
 _METER_S = 1.0
+_BLOCKED_S = 0.02
 
 
 class SimLoop:
@@ -27,12 +28,16 @@ class SimLoop:
         hal: SimAttachedHAL,
         real_time_factor: float | None = 1.0,
         on_tick: Callable[[Snapshot], None] | None = None,
+        may_step: Callable[[Snapshot], bool] | None = None,
     ) -> None:
-        """A factor of None runs as fast as it can. `on_tick` runs on the loop's thread."""
+        """A factor of None runs as fast as it can. The calls run on the loop's thread.
+
+        While `may_step` says no to the latest snapshot, simulated time stands still.
+        """
         self.hal = hal
         self.error: BaseException | None = None
         """What ended the loop, if anything did."""
-        self._factor, self._on_tick = real_time_factor, on_tick
+        self._factor, self._on_tick, self._may_step = real_time_factor, on_tick, may_step
         self._stopping = threading.Event()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="openral-sim", daemon=True)
@@ -71,6 +76,7 @@ class SimLoop:
     def _run(self) -> None:
         try:
             self.hal.connect()
+            self.hal.draw_once()
             self._ready.set()
             self._spin()
         except BaseException as error:
@@ -84,8 +90,12 @@ class SimLoop:
         simulated = 0.0
         tick_s = self.hal.tick_ns * 1e-9
         while not self._stopping.is_set():
-            began = time.monotonic()
             self.hal.serve()
+            if self._may_step is not None and not self._may_step(self.hal.read_state()):
+                self._mark(time.monotonic(), simulated)
+                self.hal.wait(_BLOCKED_S)
+                continue
+            began = time.monotonic()
             self.hal.advance()
             if self._on_tick is not None:
                 self._on_tick(self.hal.read_state())

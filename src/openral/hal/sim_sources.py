@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.errors import CapabilityMismatch
+from openral.errors import CapabilityMismatch, OpenralError
 from openral.hal.mailbox import Mailbox
 from openral.hal.mobile_base import base_state
 from openral.hal.protocols import BaseState, CloudFrame, DepthFrame, Frame, Scan, SceneObject
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
+from openral.manifest.sensor import DepthCamera
 from openral.sim.rollout import (
     CameraInfo,
     CloudSource,
@@ -44,6 +46,17 @@ class SimSources:
     def cameras(self: _Simulated) -> Mapping[str, CameraInfo]:
         """All cameras of the scene by name, the manifest's first."""
         return self.rollout.cameras
+
+    def draw_once(self: _Simulated) -> None:
+        """Draws a first picture of every camera, on the simulation's thread.
+
+        The first one takes a second or more on a cold machine: not once others depend on time. A
+        camera that cannot be drawn says so when somebody asks for its pictures.
+        """
+        depth = {sensor.name for sensor in self.robot.cameras if isinstance(sensor, DepthCamera)}
+        for name in self.rollout.cameras:
+            with suppress(OpenralError):
+                (self.rollout.depth if name in depth else self.rollout.image)(name, None)
 
     def read_image(self: _Simulated, camera: str, size: Size = None) -> Frame:
         """A picture."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from openral.errors import ConfigError
 from openral.ros.context import Context, default_context
 from openral.ros.loop import Loop
+from openral.signals import ENDING
 
 if TYPE_CHECKING:
     from openral.ros.node import Node
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGNAL_CHECK_S = 0.1
 """A handler runs only between two waits, because a wait happens outside the interpreter."""
 
@@ -46,7 +46,7 @@ class Executor:
             node.detach()
 
     def spin(self) -> None:
-        """Runs until `shutdown`, SIGINT or SIGTERM; signals are caught on the main thread only."""
+        """Runs until `shutdown` or, on the main thread, until SIGINT, SIGTERM or SIGHUP."""
         with self._signals_stop():
             while not self._loop.stopped and not self.context.closed:
                 self._loop.run_once(_SIGNAL_CHECK_S)
@@ -94,15 +94,17 @@ class Executor:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        previous: dict[int, Any] = {int(number): signal.getsignal(number) for number in _SIGNALS}
+        previous: dict[int, Any] = {int(number): signal.getsignal(number) for number in ENDING}
 
         def handle(number: int, frame: Any) -> None:
             self._loop.stop()
             # A second signal means that the user will not wait for the callback that runs now.
-            signal.signal(number, previous[number] or signal.SIG_DFL)
+            ignored = previous[number] in (None, signal.SIG_IGN)
+            signal.signal(number, signal.SIG_DFL if ignored else previous[number])
 
-        for number in _SIGNALS:
+        for number in ENDING:
             signal.signal(number, handle)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         try:
             yield
         finally:
@@ -111,7 +113,7 @@ class Executor:
 
 
 def spin(*nodes: Node) -> None:
-    """Runs nodes until SIGINT or SIGTERM, then destroys them: the last line of a program."""
+    """Runs nodes until SIGINT, SIGTERM or SIGHUP, then destroys them: a program's last line."""
     executor = Executor(nodes[0].context)
     for node in nodes:
         executor.add_node(node)

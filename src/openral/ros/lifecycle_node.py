@@ -35,7 +35,7 @@ _HOOKS = {
 class LifecycleNode(Node):
     """Override the `on_...` hooks; an OpenralError in one is a FAILURE, other errors are ERROR."""
 
-    clock_wait_s = 3.0
+    clock_wait_s = 30.0
     """How long activation waits for /clock, where simulated time is wanted, before it fails."""
 
     def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:

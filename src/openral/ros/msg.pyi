@@ -143,6 +143,7 @@ from openral.ros.msg_types.tf2_msgs import TF2Error as TF2Error
 from openral.ros.msg_types.tf2_msgs import TFMessage as TFMessage
 from openral.ros.msg_types.sensor_msgs import Temperature as Temperature
 from openral.ros.msg_types.builtin_interfaces import Time as Time
+from openral.ros.msg_types.openral_msgs import TimeLease as TimeLease
 from openral.ros.msg_types.sensor_msgs import TimeReference as TimeReference
 from openral.ros.msg_types.geometry_msgs import Transform as Transform
 from openral.ros.msg_types.geometry_msgs import TransformStamped as TransformStamped

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from openral.ros.node import Node
     from openral.ros.subscription import Subscription
 
-SILENCE_S = 2.0
+SILENCE_S = 5.0
 """Wall seconds without /clock after which a node that needs it says so."""
 
 

@@ -14,6 +14,7 @@ from openral.ros.given_parameters import given_parameters
 from openral.ros.lifecycle_machine import Outcome
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.parameters import Value
+from openral.signals import heed_signals
 
 _SWITCH_S = 5e-4
 """So long may a thread that hears of a stop or an action wait for one busy with a picture."""
@@ -30,6 +31,7 @@ def run_program(
     parser.add_argument("--autostart", action="store_true", help="configure and activate at once")
     parser.add_argument("parameters", nargs="*", metavar="name=value")
     options = parser.parse_args()
+    heed_signals()
     sys.setswitchinterval(_SWITCH_S)
     try:
         node = make(given_parameters(options.parameters, names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +31,19 @@ def raise_priority() -> Policy:
         if before.kind == os.SCHED_OTHER:
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_REAL_TIME))
     return before
+
+
+def priority_hint() -> str:
+    """How this user can be granted real-time priority; empty: it is granted."""
+    before = raise_priority()
+    if os.sched_getscheduler(0) != os.SCHED_OTHER:
+        restore_priority(before)
+        return ""
+    user = getpass.getuser()
+    return (
+        f"user '{user}' has no real-time priority; to grant it, add the line '{user} - rtprio 10' "
+        "to /etc/security/limits.d/openral.conf and log in again"
+    )
 
 
 def settle_priority(before: Policy) -> None:

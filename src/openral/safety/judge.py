@@ -88,7 +88,7 @@ class Judge:
         if not simulated.ready:
             return "simulated time was never heard"
         silent = 0.0 if self._settings.lockstep else simulated.silent_for_s()
-        if silent > self._settings.clock_stall_s:
+        if silent > self._node.clock_stall_s:
             return f"simulated time has stood still for {silent:.1f} s"
         return ""
 

@@ -76,6 +76,21 @@ class KernelInputs:
             return f"the joint state was measured {age / NS:.3f} s ago (limit {limit:g} s)"
         return ""
 
+    def fresh_until(self, now_ns: int) -> dict[str, int]:
+        """The graph's time until which each input that is fresh now can be relied on."""
+        safety, evidence = self._kernel.robot.safety, self._evidence
+        stamps: dict[str, tuple[int, float]] = {}
+        if self._readings.complete:
+            stamps["joint states"] = (self._readings.stamp_ns, safety.state_max_age_s)
+        if evidence.trail:
+            stamps["odometry"] = (evidence.trail[-1][1], safety.state_max_age_s)
+        if evidence.world is not None:
+            stamps["known obstacles"] = (evidence.world.stamp_ns, safety.world_max_age_s)
+        if evidence.voxels is not None:
+            stamps["voxel map"] = (evidence.voxels[1], safety.voxels_max_age_s)
+        until = {name: stamp + round(age_s * NS) for name, (stamp, age_s) in stamps.items()}
+        return {name: ns for name, ns in until.items() if ns >= now_ns}
+
     def clearance(self) -> float:
         """Least distance to the world and between links as measured now, at most half a metre."""
         return min(self._kernel.clearance(self._readings.q))

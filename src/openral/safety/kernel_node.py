@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from openral.graph.deadlines import INPUT_S, SILENT_S
+from openral.graph.time_lease import LeaseHolder
 from openral.manifest.library import load_robot
 from openral.ros.clock import NS, Jump
 from openral.ros.lifecycle_machine import Outcome, State
@@ -30,6 +32,8 @@ from openral.safety.verdict_message import STOP, WARNING, estop_event, failure_m
 _REPORT_EVERY_S = 1.0
 _LONGEST_TEXT = 300
 _STALL_S, _NEVER_S = 2.0, 1e9
+_AT_LIMIT_NS = 50_000_000
+"""Nearer than this to what an input allows, simulated time is waiting for that input."""
 _CANDIDATES = QoS(depth=200)
 """Deep enough that one who floods does not push out what others propose."""
 
@@ -51,6 +55,9 @@ class SafetyKernelNode(LifecycleNode):
         self._jump: Jump | None = None
         self._reported: dict[str, float] = {}
         self._flooded = 0
+        self._lease: LeaseHolder | None = None
+        self._given_up: set[str] = set()
+        """Inputs that simulated time has waited for in vain."""
 
     # Life
 
@@ -65,7 +72,7 @@ class SafetyKernelNode(LifecycleNode):
             requires_voxels=robot.safety.requires_voxels or settings.requires_voxels,
             warn_only=settings.warn_only,
             simulated=settings.hal_mode == "sim",
-            stall_s=_NEVER_S if settings.lockstep else _STALL_S,
+            stall_s=_NEVER_S if settings.lockstep else max(_STALL_S, self.clock_stall_s),
         )
         self.kernel.estop("never armed")
         self._stop_watch = StopWatch(self._seal.epoch, settings.stop_answer_s)
@@ -76,10 +83,18 @@ class SafetyKernelNode(LifecycleNode):
         make = self.create_timer if settings.lockstep else self.create_wall_timer
         beat = make(1 / settings.heartbeat_hz, self._beat)
         self._undo.append(lambda: self.destroy_timer(beat))
+        if self.time_waits:
+            self._hold_time(1 / settings.heartbeat_hz)
         self._beat()
         if settings.warn_only:
             self.log.warning("WARN ONLY: unsafe motions will be executed", robot=robot.id)
         return Outcome.SUCCESS
+
+    def _hold_time(self, period_s: float) -> None:
+        """Simulated time waits for this node from now on, however fast it runs."""
+        lease = self._lease = LeaseHolder(self, self.settings.lease_s)
+        timer = self.create_timer(period_s, self._extend_lease)
+        self._undo += [lease.close, lambda: self.destroy_timer(timer)]
 
     def _open(self) -> None:
         with self.context.presence.one_announcement():
@@ -129,6 +144,7 @@ class SafetyKernelNode(LifecycleNode):
         self._urgency.end()
         _run_all(self._undo_active)
         _run_all(self._undo)
+        self._lease = None
         for made in ("kernel", "inputs", "judge"):
             self.__dict__.pop(made, None)
         return Outcome.SUCCESS
@@ -193,8 +209,26 @@ class SafetyKernelNode(LifecycleNode):
     def _tell(self) -> None:
         self._state_topic.publish(self.status.message(self.now(), self._seal.sequence))
 
+    def _extend_lease(self) -> None:
+        """Lets simulated time advance as far as this node and its inputs keep up.
+
+        An input that does not come although time has waited for it is not waited for again until
+        the next reset: motion is dropped then, as on a robot.
+        """
+        lease, clock = self._lease, self.clock.simulated
+        if lease is None or clock is None:
+            return
+        now = self.now()
+        inputs = self.inputs.fresh_until(now) if self.state is State.ACTIVE else {}
+        inputs = {name: ns for name, ns in inputs.items() if name not in self._given_up}
+        late = lease.extend(inputs)
+        if late and inputs[late] - now < _AT_LIMIT_NS and clock.silent_for_s() > INPUT_S:
+            self._given_up.add(late)
+            self.log.warning("simulated time waits no longer for an input", input=late)
+
     def _beat(self) -> None:
         self._look_at_clock()
+        self._extend_lease()
         self._tell()
         self.judge.look_at_clock()
         self._stop_watch.check()
@@ -223,6 +257,18 @@ class SafetyKernelNode(LifecycleNode):
         return self.now() / NS if self.settings.lockstep else time.monotonic()
 
     @property
+    def time_waits(self) -> bool:
+        """Whether simulated time waits for this node, so that deadlines count the graph's time."""
+        settings = self.settings
+        strict = settings.real_time or settings.lockstep or settings.hal_mode != "sim"
+        return self.clock.simulated is not None and not strict
+
+    @property
+    def clock_stall_s(self) -> float:
+        """Wall time without a new /clock after which simulated time counts as stalled."""
+        return SILENT_S if self.time_waits else self.settings.clock_stall_s
+
+    @property
     def seal(self) -> Seal:
         """Signs what is approved."""
         return self._seal
@@ -249,6 +295,7 @@ class SafetyKernelNode(LifecycleNode):
             response.success, response.message = False, refusal
             return response
         self.judge.forget()
+        self._given_up.clear()
         forgotten = self.inputs.forget_dead()
         self.kernel.reset()
         self._enter(Mode.ARMED, "operator", "reset", "armed from the measured pose")

@@ -20,6 +20,7 @@ class KernelParameters(NodeSettings):
         "max_candidates_hz": (1.0, 2000.0),
         "clock_stall_s": (0.05, 10.0),
         "stop_answer_s": (0.05, 10.0),
+        "lease_s": (0.01, 1.0),
     }
     CHOICES: ClassVar[Choices] = {"hal_mode": ("sim", "real")}
 
@@ -42,7 +43,11 @@ class KernelParameters(NodeSettings):
     max_candidates_hz: float = 400.0
     """Proposals beyond this rate are dropped unread; several proposers share it alike."""
     clock_stall_s: float = 0.5
-    """Real time without a new /clock after which simulated time counts as stalled."""
+    """Wall time without a new /clock after which time counts as stalled, with `real_time`."""
+    real_time: bool = False
+    """Wall-clock deadlines although simulated time could wait for this node."""
+    lease_s: float = 0.065
+    """How far past this node's own time a simulation may advance, on the graph's clock."""
     lockstep: bool = False
     """Real time means nothing, as the simulation waits for this node: simulation only."""
     stop_answer_s: float = 0.5

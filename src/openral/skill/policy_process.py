@@ -188,6 +188,8 @@ def _watch_parent(parent: int) -> None:
 def main() -> None:
     """Serves on the descriptor that is the first argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     os.nice(_NICE)
     watch = threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True)
     watch.start()

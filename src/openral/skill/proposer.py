@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from openral import tracing
 from openral.errors import PerceptionStale
+from openral.graph.deadlines import SILENT_S
 from openral.manifest import SkillDescription
 from openral.manifest.skill import SkillKind
 from openral.ros.clock import NS
@@ -53,6 +54,8 @@ class Proposer:
         self._policy, self._maker = policy, maker
         self._lead_s = 0.0 if graph.inline else settings.lead_s
         self._answer_s = skill.timeout_s or settings.answer_timeout_s
+        if graph.time_waits:  # a busy machine alone must not fail a policy
+            self._answer_s = max(self._answer_s, SILENT_S)
         self.flight: Flight | None = None
         """The chunk that was proposed last, while it is under way."""
         self._previous: Flight | None = None

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError
+from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros import types
 from openral.ros.clock import NS
@@ -23,6 +24,8 @@ from openral.skill.runner_parameters import RunnerParameters
 _ARMED, _ESTOPPED, _RECOVERY = 1, 2, 3
 _EXECUTING = 1
 _SILENT_S = 1.0
+_LEASE_S = 0.1
+"""How far past this node's own time a simulation may advance while a goal is under way."""
 _ERROR = 2
 _MSGS = "openral_msgs/msg"
 
@@ -48,6 +51,8 @@ class RunnerGraph:
         self._modes = None if not modes else frozenset(map(_mode, modes))
         self._asked: Future[Any] | None = None
         self._undo: list[Callable[[], None]] = []
+        self._real_time = settings.real_time
+        self._lease: LeaseHolder | None = None
 
     def open(self) -> None:
         """Begins to listen and to speak."""
@@ -65,10 +70,14 @@ class RunnerGraph:
         kind, name = "rcl_interfaces/srv/GetParameters", f"{self._hal_node}/get_parameters"
         self._hal = self.node.create_client(kind, name)
         self._undo.append(partial(self.node.destroy_client, self._hal))
+        if not self.inline:
+            self._lease = LeaseHolder(self.node, _LEASE_S)
+            self._undo.append(self._lease.close)
 
     def close(self) -> None:
         """Leaves."""
         self.observer.close()
+        self._lease = None
         while self._undo:
             self._undo.pop()()
 
@@ -112,9 +121,29 @@ class RunnerGraph:
         """The graph's time."""
         return self.node.now()
 
+    @property
+    def time_waits(self) -> bool:
+        """Whether simulated time waits for this node, so that deadlines count the graph's time."""
+        return self.node.clock.simulated is not None and not self._real_time
+
     def steady(self) -> float:
-        """Seconds for what must not take long: real ones, in lock-step the graph's."""
-        return self.now() / NS if self.inline else time.monotonic()
+        """Timeout clock: wall time, or the graph's where simulated time waits for this node."""
+        return self.now() / NS if self.inline or self.time_waits else time.monotonic()
+
+    def stalled_s(self) -> float:
+        """For how long the graph's time has stood still, in wall time; 0 where that is normal."""
+        simulated = self.node.clock.simulated
+        return 0.0 if simulated is None or self.inline else simulated.silent_for_s()
+
+    def hold_time(self) -> None:
+        """Has simulated time wait for this node; to be called often while a goal is under way."""
+        if self._lease is not None and self.time_waits:
+            self._lease.extend()
+
+    def release_time(self) -> None:
+        """Simulated time need not wait any more."""
+        if self._lease is not None:
+            self._lease.release()
 
     def not_armed(self) -> str:
         """Why nothing would pass the kernel now, in a sentence; empty: it is armed."""

@@ -100,6 +100,7 @@ class SkillRunnerNode(LifecycleNode):
     def step(self) -> Any:
         """Does what is due; the result's message once the goal has ended, else None."""
         run = self._run
+        self.graph.hold_time()
         if run is None or (ending := run.poll()) is None:
             return None
         result = self._result(run, ending)
@@ -121,6 +122,7 @@ class SkillRunnerNode(LifecycleNode):
         self._run = None
         if "graph" in self.__dict__:
             self.graph.listener = None
+            self.graph.release_time()
             self.graph.observer.cameras.close()
         if self._policy is not None:
             self._policy.rest()

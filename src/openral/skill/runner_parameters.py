@@ -42,5 +42,7 @@ class RunnerParameters(NodeSettings):
     """How long a goal waits for observations, for the HAL and for the kernel to be armed."""
     drop_patience_s: float = 3.0
     """How long a motion that the kernel drops is proposed again before the goal is given up."""
+    real_time: bool = False
+    """Wall-clock deadlines although simulated time could wait for this node."""
     lead_s: float = 0.01
     """How long before the end of a chunk the next one is proposed, on the graph's clock."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError, PerceptionStale, PolicyFailed
+from openral.graph.deadlines import SILENT_S
 from openral.manifest import SceneDescription
 from openral.ros.clock import NS
 from openral.skill.action_space import ActionSpace
@@ -136,6 +137,8 @@ class SkillRun:
         limit = self.order.timeout_s
         if limit > 0 and self._graph.now() - self.began_ns > limit * NS:
             return Ending(False, "timeout", f"not done within {limit:g} s")
+        if self._graph.stalled_s() > SILENT_S:
+            return Ending(False, "interrupted", f"/clock has been silent for {SILENT_S:g} s")
         return None
 
     def _enter(self, stage: Callable[[], Ending | None]) -> None:
@@ -271,7 +274,8 @@ class SkillRun:
         if self.phase != "finishing":
             self.phase = "finishing"
             self._enter(lambda: None)
-        if self._waited() > _REST_WITHIN_S or self._graph.not_armed():
+        stalled = self._graph.stalled_s() > SILENT_S
+        if stalled or self._waited() > _REST_WITHIN_S or self._graph.not_armed():
             return self._recorded(ending)
         flight, now = self._proposer.flight if self._proposer else None, self._graph.now()
         if flight is not None and flight.verdict is None:  # it will be known in a moment

@@ -47,10 +47,15 @@ class KernelWatch:
         report: Callable[[str, str], None],
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`patience_s`: longest silence of the kernel; None: it runs in step with this node."""
+        """`patience_s`: longest silence of the kernel; None: it runs in step with this node.
+
+        Where it is longer than a thread may sleep unnoticed on a robot, simulated time waits for
+        the kernel, and this node's own delays cost nothing but time.
+        """
         self._steady = steady
         self._hal, self._clock, self._record = hal, clock, record
         self._patience_s, self._report = patience_s, report
+        self._asleep_s = max(_ASLEEP_S, patience_s or 0.0)
         self.on_stop: Callable[[], None] = lambda: None
         """Called when a stop is in force."""
         self.longest_silence_s = 0.0
@@ -148,12 +153,12 @@ class KernelWatch:
         self._silent_s += min(asleep, _ATTENTIVE_S)
         if not self._armed or self._patience_s is None:
             return
-        if asleep > _ASLEEP_S:
+        if asleep > self._asleep_s:
             self.fault("hal_asleep", f"this node stood still for {asleep * 1e3:.0f} ms")
             return
         silent_s = now - self._beat_s
         # Of a thread that wakes now and then, each time too late to count, more cannot be asked.
-        overdue = silent_s > _ASLEEP_S and self._silent_s > _ATTENTIVE_S
+        overdue = silent_s > self._asleep_s and self._silent_s > _ATTENTIVE_S
         if overdue or self._silent_s > self._patience_s:
             silent = f"{silent_s * 1e3:.0f} ms"
             self.fault("heartbeat_lost", f"no heartbeat of the kernel for {silent}")

@@ -172,6 +172,13 @@ class SensorHealth(Message):
     detail: str
     def __init__(self, name: str = ..., state: int = ..., stamp: builtin_interfaces.Time | None = ..., rate: float = ..., detail: str = ...) -> None: ...
 
+class TimeLease(Message):
+    header: std_msgs.Header
+    holder: str
+    until: builtin_interfaces.Time
+    waits_for: str
+    def __init__(self, header: std_msgs.Header | None = ..., holder: str = ..., until: builtin_interfaces.Time | None = ..., waits_for: str = ...) -> None: ...
+
 class Verdict(Message):
     ACCEPTED: ClassVar[int]
     SLOWED: ClassVar[int]

@@ -1,0 +1,75 @@
+"""Leases on simulated time: a slow node slows the simulation instead of falling behind it.
+
+A holder says how far time may advance before it has caught up; the simulated HAL does not step past
+the earliest limit. On wall time nobody holds a lease.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node import Node, time_message
+from openral.ros.qos import STATE
+
+TOPIC = "/openral/time_lease"
+TYPE = "openral_msgs/msg/TimeLease"
+_STEP_NS = 10_000_000
+"""A limit that advances by less is not worth a message."""
+_REPEAT_S = 0.1
+"""How often an unchanged lease is repeated, so that its holder is known to be alive."""
+
+
+class LeaseHolder:
+    """One node's lease. `extend` it often; thread-safe as long as one thread calls it."""
+
+    def __init__(self, node: Node, ahead_s: float) -> None:
+        """`ahead_s`: how far past this node's own time the simulation may advance."""
+        self._node = node
+        self._ahead_ns = round(ahead_s * NS)
+        self._out = node.create_publisher(TYPE, TOPIC, STATE)
+        self._until_ns = 0
+        self._sent_s = float("-inf")
+
+    def extend(self, inputs: Mapping[str, int] | None = None) -> str:
+        """Allows time to advance by `ahead_s`, and not past the time at which an input gets stale.
+
+        Returns the input that limits it; empty: none does.
+        """
+        clock = self._node.clock
+        if clock.simulated is None or not clock.ready:
+            return ""
+        now_ns = clock.now_ns()
+        until_ns, waits_for = now_ns + self._ahead_ns, ""
+        for name, fresh_ns in (inputs or {}).items():
+            if fresh_ns < until_ns:
+                until_ns, waits_for = fresh_ns, name
+        steady = time.monotonic()
+        advanced = not 0 <= until_ns - self._until_ns < _STEP_NS
+        if advanced or steady - self._sent_s >= _REPEAT_S:
+            self._until_ns, self._sent_s = until_ns, steady
+            self._publish(now_ns, until_ns, waits_for)
+        return waits_for
+
+    def release(self) -> None:
+        """Time need not wait for this node any more."""
+        if self._until_ns:
+            self._until_ns, self._sent_s = 0, float("-inf")
+            self._publish(self._node.now(), 0, "")
+
+    def close(self) -> None:
+        """Releases it and leaves the topic."""
+        self.release()
+        self._node.destroy_publisher(self._out)
+
+    def _publish(self, now_ns: int, until_ns: int, waits_for: str) -> None:
+        self._out.publish(
+            msg.TimeLease(
+                header=msg.Header(stamp=time_message(now_ns)),
+                holder=self._node.name,
+                until=time_message(until_ns),
+                waits_for=waits_for,
+            )
+        )

@@ -1,0 +1,84 @@
+"""TimeLeases: simulated time does not advance past what the nodes that depend on it allow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from openral.graph.deadlines import SILENT_S
+from openral.graph.time_lease import TOPIC, TYPE
+from openral.hal.ports import Ports
+from openral.ros.clock import NS
+from openral.ros.qos import STATE
+
+_SAY_AFTER_S = 2.0
+_MOST_HOLDERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    until_ns: int
+    waits_for: str
+    received_s: float
+
+
+class TimeLeases:
+    """Leases arrive on the executor's thread; `may_reach` is for the simulation's."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        """`wake` is called when a lease has changed."""
+        self._wake = wake
+        self._leases: dict[str, _Lease] = {}
+        self._log: Any = None
+        self._blocked_s: float | None = None
+        self._said = False
+        self.waits_for = ""
+        """Who keeps simulated time waiting now; empty: nobody."""
+
+    def open(self, ports: Ports) -> None:
+        """Begins to listen; leases of before do not count."""
+        self._log = ports.node.log
+        self._leases.clear()
+        ports.subscribe(TYPE, TOPIC, self.received, STATE)
+        ports.at_end(self._leases.clear)
+
+    def received(self, lease: Any) -> None:
+        """Takes a TimeLease."""
+        until_ns = int(lease.until.sec) * NS + int(lease.until.nanosec)
+        holder = str(lease.holder)[:80]
+        if not until_ns:
+            self._leases.pop(holder, None)
+        elif holder in self._leases or len(self._leases) < _MOST_HOLDERS:
+            waits_for = str(lease.waits_for)[:80]
+            self._leases[holder] = _Lease(until_ns, waits_for, time.monotonic())
+        self._wake()
+
+    def may_reach(self, graph_ns: int) -> bool:
+        """Whether simulated time may advance to `graph_ns`."""
+        if not self._leases:
+            return self._free()
+        now = time.monotonic()
+        for holder, lease in list(self._leases.items()):
+            if graph_ns <= lease.until_ns:
+                continue
+            if now - lease.received_s > SILENT_S:
+                self._leases.pop(holder, None)
+                self._log.warning("simulated time waits no longer: silent", holder=holder)
+                continue
+            self._wait(holder, lease, now)
+            return False
+        return self._free()
+
+    def _free(self) -> bool:
+        self._blocked_s, self._said, self.waits_for = None, False, ""
+        return True
+
+    def _wait(self, holder: str, lease: _Lease, now: float) -> None:
+        self.waits_for = f"{holder}: {lease.waits_for}" if lease.waits_for else holder
+        if self._blocked_s is None:
+            self._blocked_s = now
+        if now - self._blocked_s > _SAY_AFTER_S and not self._said:
+            self._said = True
+            self._log.info("simulated time waits", waits_for=self.waits_for)
