@@ -14,8 +14,10 @@ from openral.cli import COMMANDS
 from openral.deploy.lockstep_graph import LockstepGraph
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
+from openral.graph import time_lease
 from openral.manifest import RobotDescription, load_robot, shipped_robots
 from openral.ros.node import Node
+from openral.ros.qos import STATE
 
 # The robot with every kind of sensor, in a scene with a task.
 ROBOT, SCENE = "panda_mobile", "kitchen_reach"
@@ -48,6 +50,8 @@ def topic_rows(nodes: Iterable[Node], robot: RobotDescription) -> list[tuple[obj
                 row[place].add(node.name)  # type: ignore[union-attr]
                 if place == 2:  # what is promised is the publisher's to say
                     rows[name] = (end.type_name, end.qos, row[2], row[3])
+    # In lock-step nobody needs to make time wait.
+    rows[time_lease.TOPIC] = (time_lease.TYPE, STATE, {"safety_kernel", "skill_runner"}, {"hal"})
     return [
         (f"`{name}`", f"`{kind}`", qos, listed(makers), listed(takers))
         for name, (kind, qos, makers, takers) in sorted(rows.items())
