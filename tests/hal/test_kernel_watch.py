@@ -25,6 +25,7 @@ from openral.ros import types
 from openral.ros.context import Context
 from openral.ros.memory_transport import MemoryTransport
 from openral.ros.node import Node
+from openral.safety.run_key import RunKey
 from openral.safety.safety_status import Mode
 from openral.safety.seal import Refusals
 
@@ -64,7 +65,7 @@ class Watched(RuleBasedStateMachine):
             lambda reason, detail: self.reports.append(reason),
             lambda: self.now,
         )
-        self.ports = Ports(self.node)
+        self.ports = Ports(self.node, RunKey.create())
         self.epoch, self.beat = 10, 0
         self.mode: Mode | None = None
         self.relied = False

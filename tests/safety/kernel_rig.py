@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from openral.graph.sealed import SealedPublisher
 from openral.manifest import ControlMode, load_robot
 from openral.manifest.kinematics import Kinematics
 from openral.ros import types
 from openral.ros.clock import NS
 from openral.ros.node import time_message
+from openral.ros.node_clock import CLOCK_TYPE
 from openral.ros.qos import QoS
 from openral.safety import topics
 from openral.safety.run_key import RunKey
@@ -41,7 +43,9 @@ class Rig:
         self.simulated = simulated
         if simulated:
             clock = graph.node("simulator")
-            self._clock = clock.create_publisher("rosgraph_msgs/msg/Clock", "/clock", QoS(depth=1))
+            self._clock = SealedPublisher(
+                clock.create_publisher, self.key, CLOCK_TYPE, "/clock", QoS(depth=1)
+            )
             clock.create_wall_timer(0.01, self._tick)
         self.node = graph.node("robot", parameters={"use_sim_time": simulated})
         self.gatekeeper = Gatekeeper(self.key, self.node.now)
@@ -54,7 +58,7 @@ class Rig:
         self.failures: list[Any] = []
         self.events: list[Any] = []
         make, hear = self.node.create_publisher, self.node.create_subscription
-        self._joints = make("sensor_msgs/msg/JointState", topics.JOINT_STATES, topics.SENSOR)
+        self._joints = self.sealed("sensor_msgs/msg/JointState", topics.JOINT_STATES, topics.SENSOR)
         self.candidates = make(f"{MSGS}/ActionChunk", topics.CANDIDATE, topics.COMMAND)
         self.world = make(f"{MSGS}/WorldCollision", topics.WORLD, topics.LATCHED)
         hear(f"{MSGS}/SafeAction", topics.SAFE_ACTION, self.safe.append, topics.COMMAND, raw=True)
@@ -63,6 +67,10 @@ class Rig:
         hear(f"{MSGS}/FailureTrigger", topics.FAILURE, self.failures.append, 100)
         hear(f"{MSGS}/EStopEvent", topics.ESTOP, self.events.append, topics.COMMAND)
         self.node.create_wall_timer(0.02, self._speak)
+
+    def sealed(self, kind: str, topic: str, qos: QoS) -> SealedPublisher:
+        """A topic of the run's own nodes."""
+        return SealedPublisher(self.node.create_publisher, self.key, kind, topic, qos)
 
     def start(
         self, *parameters: str, robot: Path | str = "franka_panda"

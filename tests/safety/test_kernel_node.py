@@ -118,7 +118,7 @@ def test_anybody_can_stop_and_only_a_reset_arms(rig: Rig) -> None:
     assert answer.success and not answer.applied
     assert "no HAL has answered" in answer.message
     assert rig.state.source == "operator"
-    hal = rig.node.create_publisher(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
+    hal = rig.sealed(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
     rig.node.create_wall_timer(
         0.02,
         lambda: hal.publish(
@@ -226,7 +226,7 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
 
 def test_a_motion_that_has_ended_is_not_judged_any_more(rig: Rig) -> None:
     rig.start_armed()
-    hal = rig.node.create_publisher(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
+    hal = rig.sealed(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
     limp = [0.0] * len(ROBOT.driven)
 
     wait_until(lambda: hal.has_subscribers)

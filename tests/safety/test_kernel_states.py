@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from openral.graph.sealed import SealedPublisher
 from openral.manifest import load_robot
 from openral.ros import Outcome, types
 from openral.ros.node import time_message
+from openral.ros.qos import STATE
 from openral.safety.candidate import FairLimit
 from openral.safety.case import parse_case
 from openral.safety.evidence import Evidence
@@ -173,10 +176,12 @@ def test_odometry_and_voxels_reach_the_kernel(graph: Graph) -> None:
     robot = load_robot("panda_mobile")
     home = np.array(robot.home_position)
     node, kernel = graph.node("kernel"), Kernel(robot)
-    ends = KernelInputs(node, kernel, unknown_blocks=False).open()
-    joints = node.create_publisher("sensor_msgs/msg/JointState", "/joint_states", 5)
-    odom = node.create_publisher("nav_msgs/msg/Odometry", "/odom", 5)
-    voxels = node.create_publisher(f"{MSGS}/OccupancyVoxels", "/openral/world_voxels", 5)
+    key = RunKey.create()
+    ends = KernelInputs(node, kernel, key, unknown_blocks=False, external_map=False).open()
+    sealed = partial(SealedPublisher, node.create_publisher, key)
+    joints = sealed("sensor_msgs/msg/JointState", "/joint_states", STATE)
+    odom = sealed("nav_msgs/msg/Odometry", "/odom", STATE)
+    voxels = sealed(f"{MSGS}/OccupancyVoxels", "/openral/world_voxels", STATE)
     origin, occupied = 0.0, np.zeros(8, np.uint8)
 
     def verdict(with_odom: bool = True, stamp_offset: int = 0) -> str:

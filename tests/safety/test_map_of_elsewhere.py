@@ -19,9 +19,7 @@ class Mapper:
 
     def __init__(self, rig: Rig) -> None:
         self._rig = rig
-        self._out = rig.node.create_publisher(
-            f"{MSGS}/OccupancyVoxels", topics.VOXELS, topics.SENSOR
-        )
+        self._out = rig.sealed(f"{MSGS}/OccupancyVoxels", topics.VOXELS, topics.SENSOR)
         self.low, self.frame = (-1.5, -1.5, -0.2), ROBOT.base_frame
         self.dims = (30, 30, 20)
         rig.node.create_wall_timer(0.05, self._tell)

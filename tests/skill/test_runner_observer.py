@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from openral.errors import CapabilityMismatch, PerceptionStale
+from openral.graph.sealed import SealedPublisher
 from openral.manifest import Kinematics, load_robot
 from openral.ros import msg, types
 from openral.ros.clock import NS
@@ -19,6 +20,7 @@ from openral.ros.lifecycle_machine import Outcome
 from openral.ros.memory_transport import MemoryTransport
 from openral.ros.node import Node, time_message
 from openral.ros.qos import LATCHED, SENSOR
+from openral.safety.run_key import RunKey
 from openral.skill import topics
 from openral.skill.bus_observer import BusObserver
 from openral.skill.camera_frames import picture
@@ -38,7 +40,8 @@ class Bus:
         self.executor = Executor(self.context)
         self.executor.add_node(self.node)
         self.now = 100 * NS
-        self.world = WorldNode(context=self.context, parameters={"robot_yaml": ROBOT.id})
+        self.key = RunKey.create()
+        self.world = WorldNode(self.key, context=self.context, parameters={"robot_yaml": ROBOT.id})
         self.executor.add_node(self.world)
         for node in (self.node, self.world):
             node.now = lambda: self.now  # type: ignore[method-assign]
@@ -48,10 +51,12 @@ class Bus:
         self.q = np.array(ROBOT.home_position)
 
     def say(self, message: Any, topic: str, qos: Any = SENSOR) -> None:
-        publisher = self.node.create_publisher(type(message), topic, qos)
+        kind = message.__ros_type__
+        publisher = SealedPublisher(self.node.create_publisher, self.key, kind, topic, qos)
         publisher.publish(message)
         self.executor.spin_until_idle()
-        self.node.destroy_publisher(publisher)
+        for end in publisher.endpoints:
+            self.node.destroy_publisher(end)
 
     def header(self, frame: str = "") -> Any:
         return msg.Header(stamp=time_message(self.now), frame_id=frame)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from openral.graph.sealed import SealedPublisher
 from openral.hal.bridges.camera_info import camera_info
 from openral.hal.bridges.depth import depth_message, in_range
 from openral.hal.bridges.robot_tf import fixed_frames
@@ -18,6 +19,7 @@ from openral.ros.node import time_message
 from openral.ros.qos import LATCHED, SENSOR
 from openral.ros.tf.broadcaster import TF_QOS
 from openral.safety import topics
+from openral.safety.run_key import RunKey
 from openral.world import topics as world_topics
 from tests.ros.conftest import Graph
 
@@ -55,8 +57,10 @@ class PretendRobot:
         self.pose = [0.0, 0.0, 0.0]
         self._frozen: Any = None
         make = self.node.create_publisher
-        self._joints = make(msg.JointState, topics.JOINT_STATES, SENSOR)
-        self._odom = make(msg.Odometry, topics.ODOM, SENSOR)
+        self.key = RunKey.create()
+        sealed = partial(SealedPublisher, make, self.key)
+        self._joints = sealed("sensor_msgs/msg/JointState", topics.JOINT_STATES, SENSOR)
+        self._odom = sealed("nav_msgs/msg/Odometry", topics.ODOM, SENSOR)
         self._tf = make(msg.TFMessage, "/tf", TF_QOS)
         self._static = make(msg.TFMessage, "/tf_static", LATCHED)
         self._info = make(msg.CameraInfo, world_topics.camera_info(CAMERA.name), SENSOR)

@@ -58,6 +58,7 @@ def module_graph(domain: int) -> Iterator[Graph]:
 def live(module_graph: Graph) -> Iterator[tuple[LiveGraph, PretendRobot]]:
     robot = PretendRobot(module_graph)
     graph = LiveGraph(module_graph, ROBOT.id, sim_time=False)
+    graph.key = robot.key
     graph.hear("openral_msgs/msg/OccupancyVoxels", topics.VOXELS, topics.SENSOR)
     graph.hear("openral_msgs/msg/WorldState", world_topics.WORLD_STATE, topics.STATE)
     graph.start("openral.world", f"same_picture_s={SAME_S}")

@@ -87,7 +87,7 @@ class BusyWorld:
         self.speaker = Speaker(self.robot, ref)
         context = graph.context()
         given = {"robot_yaml": ref, "use_sim_time": True, "size_m": 3.2}
-        self.world = WorldNode(context=context, parameters=given)
+        self.world = WorldNode(self.speaker.key, context=context, parameters=given)
         self.inside, self.go_on = threading.Event(), threading.Event()
         self.world.create_subscription(msg.String, "/hold", self._hold, SENSOR)
         self._holder = self.robot.create_publisher(msg.String, "/hold", SENSOR)

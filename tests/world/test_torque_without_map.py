@@ -32,7 +32,7 @@ def live(domain: int, tmp_path: Path) -> Iterator[LiveGraph]:
     with live_graph(domain, str(path)) as made:
         made.start_hal("heartbeat_s=0.1")
         wait_until(lambda: made.heard[topics.JOINT_STATES], 60.0)
-        made.start_kernel("requires_voxels=true")
+        made.start_kernel("requires_voxels=true", "external_map=true")
         wait_until(lambda: made.heard[topics.SAFETY_STATE], 60.0)
         wait_until(lambda: made.candidates.has_subscribers)
         yield made

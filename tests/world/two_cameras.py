@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
+from openral.graph.sealed import SealedPublisher
 from openral.hal.bridges.camera_info import camera_info
 from openral.hal.bridges.depth import depth_message
 from openral.hal.bridges.robot_tf import fixed_frames
@@ -23,6 +25,7 @@ from openral.ros.memory_transport import MemoryTransport
 from openral.ros.node import Node, time_message
 from openral.ros.qos import LATCHED, SENSOR, QoS
 from openral.safety import topics
+from openral.safety.run_key import RunKey
 from openral.world import topics as world_topics
 from openral.world.node import WorldNode
 
@@ -51,12 +54,14 @@ class Speaker:
     """What the robot's drivers say."""
 
     def __init__(self, node: Node, robot_ref: str) -> None:
+        self.key = RunKey.create()
         self.robot = load_robot(robot_ref)
         self.cameras = {s.name: s for s in self.robot.sensors if isinstance(s, DepthCamera)}
         self.q = np.array(self.robot.home_position)
         make = node.create_publisher
-        self._clock = make(CLOCK, "/clock", QoS(depth=1))
-        self._joints = make(msg.JointState, topics.JOINT_STATES, SENSOR)
+        sealed = partial(SealedPublisher, make, self.key)
+        self._clock = sealed(CLOCK, "/clock", QoS(depth=1))
+        self._joints = sealed("sensor_msgs/msg/JointState", topics.JOINT_STATES, SENSOR)
         self._world = make(msg.WorldCollision, topics.WORLD, LATCHED)
         self._static = make(msg.TFMessage, "/tf_static", LATCHED)
         self._static.publish(msg.TFMessage(fixed_frames(self.robot)))
@@ -116,8 +121,8 @@ class TwoCameras:
         ref = manifest(folder)
         given = {"robot_yaml": ref, "use_sim_time": True, "size_m": 3.2, **parameters}
         self.node = Node("robot", context=self._context)
-        self.world = WorldNode(context=self._context, parameters=given)
         self.speaker = Speaker(self.node, ref)
+        self.world = WorldNode(self.speaker.key, context=self._context, parameters=given)
         self.now = 10 * NS
         self.maps: list[Any] = []
         self.clouds: list[Any] = []

@@ -57,7 +57,7 @@ class LockstepGraph:
             raise Ended.fault("lock-step needs a simulator with a clock of its own")
         self._add(self.kernel, "configure", "activate")
         world = given["world"] | simulated
-        self.world = WorldNode(context=context, parameters=world)
+        self.world = WorldNode(key, context=context, parameters=world)
         while not self.world.clock.ready:
             self.hal.tick()
         self._add(self.world, "configure", "activate")

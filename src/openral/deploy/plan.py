@@ -172,6 +172,8 @@ def _kernel(options: DeployOptions) -> NodeSpec:
         parameters["real_time"] = True
     if options.maps or options.external_map:
         parameters["requires_voxels"] = True  # a robot that can see does not move blindly
+    if options.external_map:
+        parameters["external_map"] = True
     if options.unknown_blocks:
         parameters["unknown_blocks"] = True
     pulse = Pulse(topics.SAFETY_STATE, "openral_msgs/msg/SafetyState", topics.LATCHED, HUNG_S)
@@ -187,7 +189,7 @@ def _world(options: DeployOptions) -> NodeSpec:
         parameters["mapper"] = False
     if options.mode == "real" and options.maps:
         parameters["same_picture_s"] = SAME_PICTURE_S
-    return NodeSpec("world", "openral.world", parameters)
+    return NodeSpec("world", "openral.world", parameters, gets_key=True)
 
 
 def _runner(options: DeployOptions) -> NodeSpec:

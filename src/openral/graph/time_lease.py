@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from openral.ros import msg
+from openral.graph.sealed import TYPE as SEALED
+from openral.graph.sealed import Sealer, Secret, sealed_topic
+from openral.ros import msg, types
 from openral.ros.clock import NS
 from openral.ros.node import Node, time_message
 from openral.ros.qos import STATE
@@ -25,11 +27,16 @@ _REPEAT_S = 0.1
 class LeaseHolder:
     """One node's lease. `extend` it often; thread-safe as long as one thread calls it."""
 
-    def __init__(self, node: Node, ahead_s: float) -> None:
-        """`ahead_s`: how far past this node's own time the simulation may advance."""
+    def __init__(self, node: Node, ahead_s: float, key: Secret | None = None) -> None:
+        """`ahead_s`: how far past this node's own time the simulation may advance.
+
+        With the run's key it is sealed: nobody else can release or move it.
+        """
         self._node = node
         self._ahead_ns = round(ahead_s * NS)
-        self._out = node.create_publisher(TYPE, TOPIC, STATE)
+        self._sealer = None if key is None else Sealer(key, TOPIC)
+        kind, topic = (TYPE, TOPIC) if key is None else (SEALED, sealed_topic(TOPIC))
+        self._out = node.create_publisher(kind, topic, STATE)
         self._until_ns = 0
         self._sent_s = float("-inf")
 
@@ -65,11 +72,13 @@ class LeaseHolder:
         self._node.destroy_publisher(self._out)
 
     def _publish(self, now_ns: int, until_ns: int, waits_for: str) -> None:
-        self._out.publish(
-            msg.TimeLease(
-                header=msg.Header(stamp=time_message(now_ns)),
-                holder=self._node.name,
-                until=time_message(until_ns),
-                waits_for=waits_for,
-            )
+        lease = msg.TimeLease(
+            header=msg.Header(stamp=time_message(now_ns)),
+            holder=self._node.name,
+            until=time_message(until_ns),
+            waits_for=waits_for,
         )
+        if self._sealer is None:
+            self._out.publish(lease)
+        else:
+            self._out.publish_bytes(self._sealer.seal(types.encode(lease)))

@@ -78,7 +78,7 @@ class LiveHAL:
     ) -> None:
         self.hal, self.time, self.node = hal, time, node
         self._real_time_factor = real_time_factor
-        self.ports = Ports(node)
+        self.ports = Ports(node, key)
         self.failures = FailureReports(self.ports, time.now)
         self._pacer = Pacer(settings.joint_state_hz)
         self._status = HalStatus.HOLDING
@@ -104,7 +104,7 @@ class LiveHAL:
         self._attach_scene(settings.known_obstacles)
         streams = sensor_streams(self.ports, hal, time, settings)
         self._sensors = SimSensorBridge(streams, not settings.lockstep, self._blind)
-        self._active = Ports(node)
+        self._active = Ports(node, key)
         self._viewer: Viewer | None = None
         if settings.view and isinstance(hal, SimAttachedHAL):
             self._viewer = hal.do(lambda: Viewer(hal.rollout, node.log))
@@ -178,7 +178,7 @@ class LiveHAL:
             return True
         if self._repeat.due(monotonic_ns()):
             if self._clock is not None:
-                self._clock.tick(self.time.of(snapshot.stamp_ns), True)
+                self._clock.repeat()
             if self.node.state is State.ACTIVE:
                 self._leave(snapshot)
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from openral.graph.sealed import SealedPublisher, Sealer, Secret, subscribe_sealed
 from openral.ros.node import Node
 from openral.ros.publisher import Publisher
 from openral.ros.qos import QoS
@@ -13,8 +14,9 @@ from openral.ros.qos import QoS
 class Ports:
     """Makes publishers, subscriptions, services and timers; `close` takes all of them back."""
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
+    def __init__(self, node: Node, key: Secret) -> None:
+        """`key`: of the run, for sealed topics."""
+        self.node, self._key = node, key
         self._undo: list[Callable[[], None]] = []
 
     def publisher(self, kind: str, topic: str, qos: QoS) -> Publisher:
@@ -22,6 +24,21 @@ class Ports:
         made = self.node.create_publisher(kind, topic, qos)
         self._undo.append(lambda: self.node.destroy_publisher(made))
         return made
+
+    def sealed_publisher(self, kind: str, topic: str, qos: QoS) -> SealedPublisher:
+        """Opens a topic for sending, with a sealed copy beside it."""
+        return SealedPublisher(self.publisher, self._key, kind, topic, qos)
+
+    def subscribe_sealed(
+        self, kind: str, topic: str, hear: Callable[[Any], None], qos: QoS
+    ) -> None:
+        """Receives a topic's sealed copy: from its owner alone."""
+        made = subscribe_sealed(self.node, self._key, kind, topic, hear, qos)
+        self._undo.append(lambda: self.node.destroy_subscription(made))
+
+    def sealer(self, topic: str) -> Sealer:
+        """Signs messages of a topic."""
+        return Sealer(self._key, topic)
 
     def subscribe(
         self, kind: str, topic: str, hear: Callable[[Any], None], qos: QoS, raw: bool = False

@@ -31,6 +31,7 @@ class TimeLeases:
         """`wake` is called when a lease has changed."""
         self._wake = wake
         self._leases: dict[str, _Lease] = {}
+        self._sealed: set[str] = set()
         self._log: Any = None
         self._blocked_s: float | None = None
         self._said = False
@@ -41,13 +42,21 @@ class TimeLeases:
         """Begins to listen; leases of before do not count."""
         self._log = ports.node.log
         self._leases.clear()
+        self._sealed.clear()
         ports.subscribe(TYPE, TOPIC, self.received, STATE)
+        ports.subscribe_sealed(TYPE, TOPIC, self._received_sealed, STATE)
         ports.at_end(self._leases.clear)
 
-    def received(self, lease: Any) -> None:
-        """Takes a TimeLease."""
+    def _received_sealed(self, lease: Any) -> None:
+        self._sealed.add(str(lease.holder))
+        self.received(lease, sealed=True)
+
+    def received(self, lease: Any, sealed: bool = False) -> None:
+        """Takes a TimeLease; of a holder that seals its own, nobody else's word counts."""
         until_ns = int(lease.until.sec) * NS + int(lease.until.nanosec)
         holder = str(lease.holder)[:80]
+        if holder in self._sealed and not sealed:
+            return
         if not until_ns:
             self._leases.pop(holder, None)
         elif holder in self._leases or len(self._leases) < _MOST_HOLDERS:

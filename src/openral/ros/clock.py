@@ -23,6 +23,8 @@ class SimClock:
 
     def __init__(self) -> None:
         self._now_ns: int | None = None
+        self._told_ns = 0
+        """The last stamp of /clock itself; `advance` may have led beyond it."""
         self.began_ns = 0
         """The first stamp since the start or since time last went back."""
         self._heard_at = time.monotonic()
@@ -46,10 +48,14 @@ class SimClock:
     def update(self, now_ns: int) -> None:
         """Takes a stamp; announces it to sleepers, alarms and, if it went back, jump callbacks."""
         with self._changed:
-            before, self._now_ns = self._now_ns, now_ns
+            before = self._now_ns
+            went_back = before is not None and now_ns < self._told_ns
+            self._told_ns = now_ns
+            if before is not None and not went_back:
+                now_ns = max(now_ns, before)
+            self._now_ns = now_ns
             if now_ns != before:
                 self._heard_at = time.monotonic()
-            went_back = before is not None and now_ns < before
             if before is None or went_back:
                 self.began_ns = now_ns
             due = [k for k, (at, _) in self._alarms.items() if went_back or at <= now_ns]
@@ -60,6 +66,15 @@ class SimClock:
                 callback(Jump(before, now_ns))
         for call in calls:
             call()
+
+    def advance(self, now_ns: int) -> None:
+        """It is known to be this late: who owns the clock has stamped something so."""
+        with self._changed:
+            told = self._told_ns
+        if self.ready and now_ns > self.now_ns():
+            self.update(now_ns)
+            with self._changed:
+                self._told_ns = told
 
     def set_alarm(self, owner: object, at_ns: int, call: Callable[[], None]) -> None:
         """Calls once when time reaches `at_ns` or goes back; one alarm per owner."""

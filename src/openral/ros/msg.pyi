@@ -130,6 +130,7 @@ from openral.ros.msg_types.sensor_msgs import RegionOfInterest as RegionOfIntere
 from openral.ros.msg_types.sensor_msgs import RelativeHumidity as RelativeHumidity
 from openral.ros.msg_types.openral_msgs import SafeAction as SafeAction
 from openral.ros.msg_types.openral_msgs import SafetyState as SafetyState
+from openral.ros.msg_types.openral_msgs import Sealed as Sealed
 from openral.ros.msg_types.openral_msgs import SensorHealth as SensorHealth
 from openral.ros.msg_types.service_msgs import ServiceEventInfo as ServiceEventInfo
 from openral.ros.msg_types.rcl_interfaces import SetLoggerLevelsResult as SetLoggerLevelsResult

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from openral.ros.clock import NS, Clock, Jump, SimClock
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from openral.ros.node import Node
     from openral.ros.subscription import Subscription
 
+CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
+ClockSource = Callable[[Callable[[Any], None]], "Subscription"]
+"""Makes a subscription that calls back, inline, with each Clock message."""
 SILENCE_S = 5.0
 """Wall seconds without /clock after which a node that needs it says so."""
 
@@ -23,6 +27,7 @@ class NodeClock(Clock):
         super().__init__()
         self._node = node
         self._subscription: Subscription | None = None
+        self._source: ClockSource = self._plain
         self._own = SimClock()
         self._own.on_jump(self._report_jump)
         self._silent = False
@@ -31,14 +36,22 @@ class NodeClock(Clock):
     def use_simulated(self, wanted: bool) -> None:
         """Switches between wall and simulated time; timers start their period anew."""
         if wanted and self._subscription is None:
-            # Heard on the reply thread and inline: time goes on while a callback of the node runs.
-            self._subscription = self._node.create_subscription(
-                "rosgraph_msgs/msg/Clock", "/clock", self._hear, CLOCK, inline=True
-            )
+            self._subscription = self._source(self._hear)
         elif not wanted and self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
         self.simulated = self._own if wanted else None
+
+    def _plain(self, hear: Callable[[Any], None]) -> Subscription:
+        # Heard on the reply thread and inline: time goes on while a callback of the node runs.
+        return self._node.create_subscription(CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
+
+    def take_from(self, source: ClockSource) -> None:
+        """Takes simulated time from another subscription than the plain one to /clock."""
+        self._source = source
+        if self._subscription is not None:
+            self.use_simulated(False)
+            self.use_simulated(True)
 
     def on_jump(self, callback: Any) -> Any:
         """Calls back when simulated time goes backwards; returns the call that takes it back."""

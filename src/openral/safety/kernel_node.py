@@ -8,14 +8,16 @@ from functools import partial
 from typing import Any
 
 from openral.graph.deadlines import INPUT_S, SILENT_S
+from openral.graph.sealed import SealedPublisher, subscribe_sealed
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest.library import load_robot
 from openral.ros.clock import NS, Jump
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.node_clock import CLOCK_TYPE
 from openral.ros.priority import Urgency
 from openral.ros.publisher import Publisher
-from openral.ros.qos import QoS
+from openral.ros.qos import CLOCK, QoS
 from openral.ros.subscription import Subscription
 from openral.safety import topics
 from openral.safety.candidate import NO_HEAD
@@ -46,7 +48,8 @@ class SafetyKernelNode(LifecycleNode):
         self._urgency = Urgency(urgent)
         super().__init__("safety_kernel", **options)
         self.settings = KernelParameters.declared(self)
-        self._seal = Seal(key, time.time_ns())
+        self._key, self._seal = key, Seal(key, time.time_ns())
+        self.clock.take_from(self._sealed_clock)
         self.status = SafetyStatus(self._seal.epoch, self.now(), self.settings.warn_only)
         self._undo: list[Callable[[], None]] = []
         self._undo_active: list[Callable[[], None]] = []
@@ -76,7 +79,9 @@ class SafetyKernelNode(LifecycleNode):
         )
         self.kernel.estop("never armed")
         self._stop_watch = StopWatch(self._seal.epoch, settings.stop_answer_s)
-        self.inputs = KernelInputs(self, self.kernel, settings.unknown_blocks)
+        self.inputs = KernelInputs(
+            self, self.kernel, self._key, settings.unknown_blocks, settings.external_map
+        )
         self._open()
         self.judge = Judge(self, self._safe, self._verdicts, self._refusals)
         self._undo += [self.judge.close, self.clock.on_jump(self._on_jump)]
@@ -92,20 +97,34 @@ class SafetyKernelNode(LifecycleNode):
 
     def _hold_time(self, period_s: float) -> None:
         """Simulated time waits for this node from now on, however fast it runs."""
-        lease = self._lease = LeaseHolder(self, self.settings.lease_s)
+        lease = self._lease = LeaseHolder(self, self.settings.lease_s, self._key)
         timer = self.create_timer(period_s, self._extend_lease)
         self._undo += [lease.close, lambda: self.destroy_timer(timer)]
 
     def _open(self) -> None:
         with self.context.presence.one_announcement():
             self._safe = self._publisher("SafeAction", topics.SAFE_ACTION, topics.COMMAND)
-            self._state_topic = self._publisher("SafetyState", topics.SAFETY_STATE, topics.LATCHED)
+            self._state_topic = SealedPublisher(
+                self._open_publisher,
+                self._key,
+                "openral_msgs/msg/SafetyState",
+                topics.SAFETY_STATE,
+                topics.LATCHED,
+            )
             self._stop_events = self._publisher("EStopEvent", topics.ESTOP, topics.COMMAND)
             self._failures = self._publisher("FailureTrigger", topics.FAILURE, topics.STATE)
             self._verdicts = self._publisher("Verdict", topics.VERDICT, topics.STATE)
             self._refusals = self._publisher("Verdict", topics.REFUSAL, topics.LATCHED)
             self._subscribe(self._undo, "EStopEvent", topics.ESTOP, self._on_event, topics.COMMAND)
-            self._subscribe(self._undo, "HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
+            hal = subscribe_sealed(
+                self,
+                self._key,
+                "openral_msgs/msg/HalState",
+                topics.HAL_STATE,
+                self._on_hal,
+                topics.SENSOR,
+            )
+            self._undo.append(partial(self.destroy_subscription, hal))
             for kind, name, handler in (
                 ("openral_msgs/srv/EStop", topics.ESTOP, self._on_estop),
                 ("std_srvs/srv/Trigger", topics.RESET, self._on_reset),
@@ -281,6 +300,9 @@ class SafetyKernelNode(LifecycleNode):
             self.stop(source, source, event.reason[:_LONGEST_TEXT] or "asked for")
 
     def _on_hal(self, hal: Any) -> None:
+        if hal.epoch == self._seal.epoch and hal.sequence > self._seal.sequence:
+            text = f"the HAL executes action {hal.sequence} of this kernel, which never approved it"
+            self.stop("kernel", "unknown_action", text)
         self._stop_watch.heard(hal)
         self.judge.heard(hal)
 
@@ -328,8 +350,14 @@ class SafetyKernelNode(LifecycleNode):
 
     # Endpoints
 
+    def _sealed_clock(self, hear: Callable[[Any], None]) -> Subscription:
+        return subscribe_sealed(self, self._key, CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
+
     def _publisher(self, kind: str, topic: str, qos: Any) -> Publisher:
-        publisher = self.create_publisher(f"openral_msgs/msg/{kind}", topic, qos)
+        return self._open_publisher(f"openral_msgs/msg/{kind}", topic, qos)
+
+    def _open_publisher(self, kind: str, topic: str, qos: Any) -> Publisher:
+        publisher = self.create_publisher(kind, topic, qos)
         self._undo.append(lambda: self.destroy_publisher(publisher))
         return publisher
 

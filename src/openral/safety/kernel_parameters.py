@@ -30,6 +30,8 @@ class KernelParameters(NodeSettings):
     """Refuse motion without known obstacles, also if the manifest does not ask for them."""
     requires_voxels: bool = False
     """Refuse motion without a voxel map, also if the manifest does not ask for one."""
+    external_map: bool = False
+    """Take the voxel map from one publisher outside of this run, whose map is not sealed."""
     unknown_blocks: bool = False
     """Treat voxels that no sensor has seen as occupied."""
     warn_only: bool = False

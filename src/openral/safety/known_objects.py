@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from openral.errors import ConfigError
+from openral.graph.pinned import Pinned
 from openral.safety.held import Held, held_object
 from openral.safety.kernel import Kernel
 from openral.safety.obstacles import Obstacle, Sphere, moved
 from openral.safety.surroundings import obstacle, stamp_ns, stands_still
-from openral.safety.world_lists import WorldLists
+from openral.safety.world_lists import WorldLists, attached
 
 _LOST_BASE_M = 0.25
 _NAN3 = (float("nan"),) * 3
@@ -40,12 +41,24 @@ class KnownObjects:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._lists = WorldLists(self._read)
+        self._attaching = Pinned("attached objects: they may touch the robot and leave the map")
         self._odom_frame, self._odom_ns, self._waits = "", 0, False
 
     def take(self, message: Any, source: int, now_ns: int) -> KnownWorld | None:
         """Takes a publisher's WorldCollision; ConfigError after making the world unusable."""
+        if not message.sealed and attached(message):
+            try:
+                self._attaching.take(source)
+            except ConfigError as error:
+                self._lists.refuse(error, source)
+                return self.tell()
         self._lists.take(message, source, now_ns)
         return self.tell()
+
+    def refuse(self, why: ConfigError, source: int) -> None:
+        """Makes the world unusable until the publisher sends a better list; raises `why`."""
+        self._lists.refuse(why, source)
+        self.tell()
 
     def heard_base(self, frame: str, stamp: int) -> bool:
         """Odometry has come, and the kernel knows it; whether `tell` was waiting for it."""
@@ -57,6 +70,7 @@ class KnownObjects:
 
         The kernel hears of it by `tell`.
         """
+        self._attaching.release()
         return self._lists.forget_old(now_ns, self._kernel.robot.safety.world_max_age_s)
 
     def tell(self) -> KnownWorld | None:

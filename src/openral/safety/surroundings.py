@@ -53,7 +53,7 @@ def tell_voxels(
         if grid.cells.size <= MAX_CELLS:  # of more the kernel says that it is too much
             cover(grid, stamp)
     except ConfigError:
-        _spoil_voxels(kernel, stamp)
+        spoil_voxels(kernel, stamp)
         raise
     kernel.set_voxels(grid, stamp)
     return grid
@@ -134,7 +134,8 @@ def _ill(message: Any) -> str:
     return "the voxel map's maker calls it unhealthy" + "".join(f"; {fault}" for fault in faults)
 
 
-def _spoil_voxels(kernel: Kernel, stamp: int) -> None:
+def spoil_voxels(kernel: Kernel, stamp: int) -> None:
+    """Makes the map unusable until another one comes."""
     try:
         kernel.set_voxels(VoxelGrid(np.zeros((1, 1, 1), np.uint8), _NAN3, float("nan")), stamp)
     except ConfigError:

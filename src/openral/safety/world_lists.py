@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from openral.errors import ConfigError
@@ -46,6 +46,11 @@ class WorldLists(Generic[T]):
         except ConfigError as error:
             content = error
         self._told[source] = _Told(stamp_ns(message), now_ns, ids, content)
+
+    def refuse(self, why: ConfigError, source: int) -> None:
+        """The publisher's list cannot be used, and is not even read."""
+        stamps = self._told[source] if source in self._told else _Told(0, 0, (), why)
+        self._told[source] = replace(stamps, content=why)
 
     def __bool__(self) -> bool:
         return bool(self._told)

@@ -1,5 +1,6 @@
 """Runs the world's node: `python -m openral.world --autostart robot_yaml=panda_mobile`.
 
+The run key comes by the descriptor that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
 Without `--autostart` the node waits to be configured and activated from outside.
 """
 
@@ -8,10 +9,11 @@ from __future__ import annotations
 import sys
 
 from openral.ros.node_program import run_program
+from openral.safety.run_key import RunKey
 from openral.world.node import WorldNode
 from openral.world.world_parameters import WorldParameters
 
 if __name__ == "__main__":
     names = ["use_sim_time", *WorldParameters.names()]
-    make = lambda given: WorldNode(parameters=given)  # noqa: E731
+    make = lambda given: WorldNode(RunKey.inherited(), parameters=given)  # noqa: E731
     sys.exit(run_program("openral.world", __doc__, names, make))

@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import ConfigError, ExtrapolationError, TransformError
+from openral.graph.pinned import Pinned, SoleSource
+from openral.graph.sealed import SealedPublisher, Secret
 from openral.manifest.robot import RobotDescription
+from openral.manifest.sensor import DepthCamera
+from openral.manifest.sensor_frame import sensor_frame
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.node import Node, time_message
+from openral.ros.subscription import Subscription
 from openral.ros.tf import Buffer
 from openral.safety.topics import LATCHED, SENSOR, VOXELS, WORLD
 from openral.safety.world_lists import WorldLists, attached
@@ -23,7 +28,7 @@ from openral.world.joint_history import JointHistory
 from openral.world.sensor_watch import Health, SensorWatch
 from openral.world.view_queue import View, ViewQueue
 from openral.world.voxel_map import VoxelMap
-from openral.world.world_parameters import WorldParameters
+from openral.world.world_parameters import ODOM_FRAME, WorldParameters
 
 Matrix = NDArray[np.float64]
 
@@ -35,11 +40,14 @@ class Mapping:
     def __init__(
         self,
         node: Node,
+        key: Secret,
         robot: RobotDescription,
         settings: WorldParameters,
         joints: JointHistory,
         frames: Buffer,
     ) -> None:
+        """`frames`: where another frame than the robot's own is wanted, it is looked up there."""
+        self._key = key
         self._node, self._robot, self._settings = node, robot, settings
         self._joints, self._frames = joints, frames
         self.body = Body(robot)
@@ -51,18 +59,21 @@ class Mapping:
             ViewQueue(sensor, SensorWatch(sensor.name, limit), settings, node.now)
             for sensor in settings.depth_sensors(robot)
         ]
+        self._mounts = {q.sensor.name: sensor_frame(robot, q.sensor) for q in self.queues}
         self._begun = False
         self._decayed_ns = 0
         self._attached_unseen: set[str] = set()
         self._hidden: set[str] = set()
         """Held objects whose first place is hidden."""
         self._attached = WorldLists(attached)
+        self._attaching = Pinned(f"attached objects on {WORLD}")
 
     def open(self) -> list[Callable[[], None]]:
         """Begins to listen and to publish; returns the calls that end it."""
         node = self._node
         with node.context.presence.one_announcement():
-            self._voxels = node.create_publisher(msg.OccupancyVoxels, VOXELS, SENSOR)
+            kind = "openral_msgs/msg/OccupancyVoxels"
+            self._voxels = SealedPublisher(node.create_publisher, self._key, kind, VOXELS, SENSOR)
             self._centres = node.create_publisher(msg.PointCloud2, topics.VOXEL_POINTS, SENSOR)
             known = node.create_subscription(
                 msg.WorldCollision,
@@ -80,23 +91,33 @@ class Mapping:
             partial(node.destroy_service, service),
             *(partial(node.destroy_subscription, one) for one in made),
             partial(node.destroy_publisher, self._centres),
-            partial(node.destroy_publisher, self._voxels),
+            *(partial(node.destroy_publisher, end) for end in self._voxels.endpoints),
         ]
 
     def _listen(self, queue: ViewQueue) -> list[Any]:
-        name, make = queue.sensor.name, self._node.create_subscription
+        name = queue.sensor.name
         if self._settings.input == "points":
-            hear = partial(self._see, queue.take_points)
-            return [make(msg.PointCloud2, topics.points(name), hear, SENSOR)]
-        hear = partial(self._see, queue.take_depth)
+            return [self._watch(queue, msg.PointCloud2, topics.points(name), queue.take_points)]
         return [
-            make(msg.CameraInfo, topics.camera_info(name), queue.take_info, SENSOR),
-            make(msg.Image, topics.depth(name), hear, SENSOR),
+            self._watch(queue, msg.CameraInfo, topics.camera_info(name), queue.take_info),
+            self._watch(queue, msg.Image, topics.depth(name), queue.take_depth),
         ]
 
-    def _see(self, take: Callable[[Any], None], message: Any) -> None:
-        take(message)
-        self.work()
+    def _watch(
+        self, queue: ViewQueue, kind: Any, topic: str, take: Callable[[Any], None]
+    ) -> Subscription:
+        """Takes a sensor's topic from one publisher; two at once, and the sensor is unusable."""
+        sole = SoleSource(topic)
+
+        def see(message: Any) -> None:
+            if fault := sole.fault(made.source):
+                queue.watch.failed(Health.MISCONFIGURED, fault)
+                return
+            take(message)
+            self.work()
+
+        made = self._node.create_subscription(kind, topic, see, SENSOR)
+        return made
 
     def forget(self) -> None:
         """Time was set back: what was seen then says nothing about now."""
@@ -136,10 +157,9 @@ class Mapping:
         """False: its place is not known yet."""
         q = self._joints.at(view.stamp_ns)
         try:
-            camera = self._pose(queue.sensor.frame_id, view.stamp_ns)
-            base = self._pose(self._robot.base_frame, view.stamp_ns)
             if q is None:
                 raise ExtrapolationError("where the joints were at its time is not known")
+            camera, base = self._poses(queue.sensor, view.stamp_ns, q)
         except ExtrapolationError as error:
             if self._node.now() - view.stamp_ns < self._limit_ns:
                 return False
@@ -155,10 +175,20 @@ class Mapping:
         queue.watch.used(view.stamp_ns)
         return True
 
-    def _pose(self, frame: str, stamp: int) -> Matrix:
-        if frame == self.frame:
-            return np.eye(4)
-        return self._frames.lookup(self.frame, frame, stamp).matrix()
+    def _poses(self, sensor: DepthCamera, stamp: int, q: Matrix) -> tuple[Matrix, Matrix]:
+        """Sensor and base in the map's frame: by the joints alone where that frame is the robot's,
+        because anybody can publish /tf."""
+        robot = self._robot
+        links = self.body.link_poses(q)
+        link, pose = self._mounts[sensor.name]
+        if self.frame == robot.base_frame:
+            return links[link] @ pose, np.eye(4)
+        if self.frame in (robot.root, ODOM_FRAME):
+            base = np.asarray(np.linalg.inv(links[robot.root]), float)
+            return base @ links[link] @ pose, base
+        find = self._frames.lookup
+        camera = find(self.frame, sensor.frame_id, stamp).matrix()
+        return camera, find(self.frame, robot.base_frame, stamp).matrix()
 
     def _insert(
         self, queue: ViewQueue, view: View, camera: Matrix, base: Matrix, q: Matrix
@@ -192,6 +222,15 @@ class Mapping:
             self._attached_unseen = set()
 
     def _on_world(self, message: Any, source: int) -> None:
+        if message.sealed:  # the run's own: what stands in the scene, nothing attached
+            return
+        if attached(message):
+            try:
+                self._attaching.take(source)
+            except ConfigError as error:  # then nothing is taken out of the map
+                self._attached = WorldLists(attached)
+                self._node.log.error("nothing is attached", reason=str(error), once="attached")
+                return
         self._attached.take(message, source, self._node.now())
         self._hold_attached()
 
@@ -208,6 +247,7 @@ class Mapping:
 
     def _on_clear(self, request: Any, response: Any) -> Any:
         self.map.forget()
+        self._attaching.release()
         self._begun = False
         response.success, response.message = True, "everything is unknown"
         return response

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from openral.graph.sealed import Secret, subscribe_sealed
 from openral.manifest.library import load_robot
-from openral.ros import msg
 from openral.ros.clock import NS, Jump
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.node_clock import CLOCK_TYPE
+from openral.ros.qos import CLOCK
 from openral.ros.tf import TransformListener
 from openral.safety.joint_readings import JointReadings
+from openral.safety.surroundings import stamp_ns
 from openral.safety.topics import JOINT_STATES, SENSOR
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
@@ -24,8 +27,14 @@ from openral.world.world_state import WorldStateTeller
 class WorldNode(LifecycleNode):
     """Maps what the robot's depth sensors see and tells the state of the robot and its world."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, key: Secret, **options: Any) -> None:
+        """`key`: of the run; it seals the map and opens what the HAL seals."""
         super().__init__("world", **options)
+        self._sealed = partial(subscribe_sealed, self, key)
+        self._key = key
+        self.clock.take_from(
+            lambda hear: self._sealed(CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
+        )
         self.settings = WorldParameters.declared(self)
         self.mapping: Mapping | None = None
         self._undo: list[Callable[[], None]] = []
@@ -41,13 +50,14 @@ class WorldNode(LifecycleNode):
         self.mapping = None
         if self.settings.mapper and self.settings.depth_sensors(robot):
             buffer = self._listener.buffer
-            self.mapping = Mapping(self, robot, self.settings, self._history, buffer)
-        self.state_teller = WorldStateTeller(self, robot, self._readings, self._health)
+            self.mapping = Mapping(self, self._key, robot, self.settings, self._history, buffer)
+        self.state_teller = WorldStateTeller(self, self._key, robot, self._readings, self._health)
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:
         """Begins to listen and to tell."""
-        joints = self.create_subscription(msg.JointState, JOINT_STATES, self._on_joints, SENSOR)
+        kind = "sensor_msgs/msg/JointState"
+        joints = self._sealed(kind, JOINT_STATES, self._on_joints, SENSOR)
         self._undo.append(partial(self.destroy_subscription, joints))
         self._undo.append(self.clock.on_jump(self._on_jump))
         if self.mapping is not None:
@@ -95,6 +105,9 @@ class WorldNode(LifecycleNode):
             self.mapping.forget()
 
     def _on_joints(self, message: Any) -> None:
+        # Sealed by the owner of the clock, whose own message may still be on its way.
+        if self.clock.simulated is not None:
+            self.clock.simulated.advance(stamp_ns(message))
         self._readings.take(message)
         stamp = self._readings.stamp_ns
         ahead = stamp - self.now()

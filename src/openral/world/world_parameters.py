@@ -11,6 +11,7 @@ from openral.manifest.sensor import DepthCamera
 from openral.ros.node_settings import Choices, NodeSettings, Ranges
 from openral.world.voxel_map import MapOptions
 
+ODOM_FRAME = "odom"
 FLOOR_M = 0.05
 """What is lower than this does not stop a robot that drives: it is the floor, seen with noise."""
 
@@ -79,7 +80,7 @@ class WorldParameters(NodeSettings):
 
     def fixed_frame(self, robot: RobotDescription) -> str:
         """Where the lattice stands still."""
-        return self.frame or ("odom" if robot.base_joints else robot.base_frame)
+        return self.frame or (ODOM_FRAME if robot.base_joints else robot.base_frame)
 
     def map_options(self, robot: RobotDescription) -> MapOptions:
         """The layout of the map."""

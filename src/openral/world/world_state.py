@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.graph.sealed import Secret, subscribe_sealed
 from openral.manifest.kinematics import matrix
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
@@ -32,10 +33,12 @@ class WorldStateTeller:
     def __init__(
         self,
         node: Node,
+        key: Secret,
         robot: RobotDescription,
         readings: JointReadings,
         health: Callable[[], list[Any]],
     ) -> None:
+        self._key = key
         self._node, self._robot, self._readings = node, robot, readings
         self._health = health
         self._body = Body(robot)
@@ -63,7 +66,8 @@ class WorldStateTeller:
                 hear(msg.SafetyState, SAFETY_STATE, partial(setattr, self, "_safety"), LATCHED),
             ]
             if self._robot.base_joints:
-                made.append(hear(msg.Odometry, ODOM, self._on_odom, SENSOR))
+                kind = "nav_msgs/msg/Odometry"
+                made.append(subscribe_sealed(node, self._key, kind, ODOM, self._on_odom, SENSOR))
         self._perceived = lambda: seen.publisher_count > 0
         timer = node.create_timer(1 / hz, self.tell)
         return [

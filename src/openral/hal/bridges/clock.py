@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from openral.graph.sealed import TYPE, sealed_topic
 from openral.hal.ports import Ports
+from openral.ros import types
 from openral.ros.clock_publisher import ClockPublisher
+from openral.ros.node import time_message
+from openral.ros.qos import QoS
 
+TOPIC = "/clock"
 _EVERY_NS = 8_000_000
 
 
@@ -14,6 +19,8 @@ class ClockBridge:
     def __init__(self, ports: Ports) -> None:
         self._publisher = ClockPublisher(ports.node)
         ports.at_end(self._publisher.close)
+        self._sealer = ports.sealer(TOPIC)
+        self._sealed = ports.publisher(TYPE, sealed_topic(TOPIC), QoS(depth=1))
         self._told_ns = -_EVERY_NS
 
     def tick(self, now_ns: int, needed: bool) -> None:
@@ -21,3 +28,10 @@ class ClockBridge:
         if needed or now_ns - self._told_ns >= _EVERY_NS:
             self._publisher.publish(now_ns)
             self._told_ns = now_ns
+            self.repeat()
+
+    def repeat(self) -> None:
+        """Sends the last time again to those who take it sealed."""
+        if self._told_ns >= 0 and self._sealed.has_subscribers:
+            message = types.new("rosgraph_msgs/msg/Clock", clock=time_message(self._told_ns))
+            self._sealed.publish_bytes(self._sealer.seal(types.encode(message)))

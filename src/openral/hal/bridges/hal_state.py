@@ -36,7 +36,9 @@ class HalStateBridge:
 
     def __init__(self, ports: Ports, hal: HAL, time: GraphTime, record: GateRecord) -> None:
         self._hal, self._time, self._record = hal, time, record
-        self._out = ports.publisher("openral_msgs/msg/HalState", topics.HAL_STATE, topics.STATE)
+        self._out = ports.sealed_publisher(
+            "openral_msgs/msg/HalState", topics.HAL_STATE, topics.STATE
+        )
 
     def publish(self, snapshot: Snapshot | None = None) -> None:
         """Tells one measurement, or the latest."""

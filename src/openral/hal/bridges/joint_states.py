@@ -15,7 +15,9 @@ class JointStateBridge:
 
     def __init__(self, ports: Ports, time: GraphTime) -> None:
         self._time = time
-        self._out = ports.publisher("sensor_msgs/msg/JointState", topics.JOINT_STATES, topics.STATE)
+        self._out = ports.sealed_publisher(
+            "sensor_msgs/msg/JointState", topics.JOINT_STATES, topics.STATE
+        )
 
     def publish(self, snapshot: Snapshot) -> None:
         """Tells one measurement."""

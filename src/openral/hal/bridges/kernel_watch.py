@@ -81,7 +81,7 @@ class KernelWatch:
         self._mode, self._distrusted = None, ""
         kind = "openral_msgs/msg/EStopEvent"
         self._events = ports.publisher(kind, topics.ESTOP, topics.COMMAND)
-        ports.subscribe(
+        ports.subscribe_sealed(
             "openral_msgs/msg/SafetyState", topics.SAFETY_STATE, self.heard, topics.LATCHED
         )
         ports.subscribe(kind, topics.ESTOP, self._on_event, topics.COMMAND)

@@ -19,7 +19,7 @@ class MobileBaseBridge:
 
     def __init__(self, ports: Ports, robot: RobotDescription, time: GraphTime) -> None:
         self._robot, self._time = robot, time
-        self._out = ports.publisher("nav_msgs/msg/Odometry", topics.ODOM, topics.STATE)
+        self._out = ports.sealed_publisher("nav_msgs/msg/Odometry", topics.ODOM, topics.STATE)
 
     def publish(self, snapshot: Snapshot) -> msg.TransformStamped:
         """Tells one measurement; returns the transform for whoever publishes /tf."""

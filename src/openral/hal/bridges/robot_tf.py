@@ -13,6 +13,7 @@ from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint, JointType
 from openral.manifest.kinematics import matrix
 from openral.manifest.sensor import Lidar
+from openral.manifest.sensor_frame import sensor_frame
 from openral.ros import msg
 from openral.ros.node import time_message
 from openral.ros.qos import LATCHED
@@ -20,9 +21,6 @@ from openral.ros.tf.broadcaster import TF_QOS
 from openral.ros.tf.rigid import Rigid, stamped
 
 Matrix = NDArray[np.float64]
-
-# From x forward, z up to z forward, x right (REP 103).
-_OPTICAL = np.array([[0.0, 0, 1, 0], [-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 
 WORLD = "world"
 
@@ -116,12 +114,11 @@ def fixed_frames(robot: RobotDescription) -> list[msg.TransformStamped]:
         for effector in robot.end_effectors
     ]
     for sensor in robot.sensors:
-        pose = matrix(sensor.mount.xyz, sensor.mount.rpy)
-        if isinstance(sensor, Lidar):
-            places.append((sensor.mount.link, sensor.frame_id, pose))
-        else:
+        if not isinstance(sensor, Lidar):
+            pose = matrix(sensor.mount.xyz, sensor.mount.rpy)
             places.append((sensor.mount.link, sensor.name, pose))
-            places.append((sensor.mount.link, sensor.frame_id, pose @ _OPTICAL))
+        link, pose = sensor_frame(robot, sensor)
+        places.append((link, sensor.frame_id, pose))
     for link, frame, pose in places:
         if frame not in links:  # a link of that name is where the frame is already
             add(link, frame, pose)

@@ -32,7 +32,7 @@ class WorldCollisionBridge:
     ) -> None:
         self._frame, self._view, self._time, self._boxes = robot.base_frame, view, time, boxes
         kind = "openral_msgs/msg/WorldCollision"
-        self._out = ports.publisher(kind, topics.WORLD, topics.LATCHED)
+        self._out = ports.sealed_publisher(kind, topics.WORLD, topics.LATCHED)
         self._told_ns: int | None = None
         self._seen_from: Matrix = np.eye(4)
 
@@ -49,4 +49,4 @@ class WorldCollisionBridge:
         ]
         stamp = time_message(self._time.of(now))
         header = msg.Header(stamp=stamp, frame_id=self._frame)
-        self._out.publish(msg.WorldCollision(header=header, primitives=primitives))
+        self._out.publish(msg.WorldCollision(header=header, primitives=primitives, sealed=True))

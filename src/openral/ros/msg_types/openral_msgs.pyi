@@ -159,6 +159,13 @@ class SafetyState(Message):
     dropped: int
     def __init__(self, header: std_msgs.Header | None = ..., epoch: int = ..., beat: int = ..., state: int = ..., since: builtin_interfaces.Time | None = ..., source: str = ..., reason: str = ..., detail: str = ..., warn_only: bool = ..., sequence: int = ..., accepted: int = ..., rejected: int = ..., dropped: int = ...) -> None: ...
 
+class Sealed(Message):
+    mac: NDArray[np.uint8]
+    epoch: int
+    sequence: int
+    payload: NDArray[np.uint8]
+    def __init__(self, mac: ArrayLike | bytes | None = ..., epoch: int = ..., sequence: int = ..., payload: ArrayLike | bytes | None = ...) -> None: ...
+
 class SensorHealth(Message):
     OK: ClassVar[int]
     SILENT: ClassVar[int]
@@ -207,7 +214,8 @@ class Verdict(Message):
 class WorldCollision(Message):
     header: std_msgs.Header
     primitives: list[CollisionPrimitive]
-    def __init__(self, header: std_msgs.Header | None = ..., primitives: Iterable[CollisionPrimitive] | None = ...) -> None: ...
+    sealed: bool
+    def __init__(self, header: std_msgs.Header | None = ..., primitives: Iterable[CollisionPrimitive] | None = ..., sealed: bool = ...) -> None: ...
 
 class WorldState(Message):
     header: std_msgs.Header
