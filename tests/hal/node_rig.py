@@ -148,28 +148,33 @@ class LiveGraph:
 
     def propose(self, chunk: Any) -> Any:
         """Sends a proposal, stamped now, and returns the verdict on it."""
-        verdicts = self.heard[topics.VERDICT]
+        verdicts, trace = self.heard[topics.VERDICT], os.urandom(16)
         before = len(verdicts)
+        chunk.trace_id = np.frombuffer(trace, np.uint8)
         self._proposing = True
+
+        def mine() -> list[Any]:
+            return [verdict for verdict in verdicts[before:] if bytes(verdict.trace_id) == trace]
+
         try:
             chunk.header.stamp = self.node.stamp()
             self.candidates.publish(chunk)
-            wait_until(lambda: len(verdicts) > before)
+            return wait_until(mine)[0]
         finally:
             self._proposing = False
-        return verdicts[-1]
 
     def swing(self, joint: str, by: float, seconds: float = 1.0, sequence: int = 7) -> Any:
         """A chunk that moves one joint, slow enough for any robot."""
-        rows = round(seconds / 0.02)
+        dt = max(0.02, seconds / 250)
+        rows = round(seconds / dt)
         path = np.repeat(self.q[None], rows, axis=0)
         share = np.arange(1, rows + 1) / rows
         smooth = share**3 * (10 - 15 * share + 6 * share**2)
         path[:, self.robot.joint_names.index(joint)] += by * smooth
-        return joint_chunk(path, dt=0.02, sequence=sequence)
+        return joint_chunk(path, dt=dt, sequence=sequence)
 
-    def under_way(self, joint: str, by: float, seconds: float, fast: float = 0.05) -> None:
-        """Has a motion accepted, and waits until it is executed."""
+    def under_way(self, joint: str, by: float, seconds: float, fast: float = 0.05) -> Any:
+        """Has a motion accepted, and waits until it is executed; the verdict on it."""
         self.arm()
         sequence, states = self.safety.sequence + 1, self.heard[topics.HAL_STATE]
         seen = len(states)
@@ -182,6 +187,7 @@ class LiveGraph:
 
         wait_until(lambda: any(map(executed, states[seen:])) or self.safety.state != ARMED, 60.0)
         assert self.safety.state == ARMED, self.safety.detail
+        return verdict
 
     def close(self) -> None:
         for process in self.processes:

@@ -50,12 +50,11 @@ def at_rest(live: LiveGraph) -> bool:
 
 def test_a_sealed_motion_is_executed_row_by_row_and_then_held(live: LiveGraph) -> None:
     rows = live.heard[hal_topics.APPLIED]
-    live.under_way(JOINT, 0.3, 0.4)
-    goal = live.swing(JOINT, 0.0)
+    verdict = live.under_way(JOINT, 0.3, 0.4)
     wait_until(lambda: live.state.state == HOLDING and live.state.reason == "finished")
     mine = [row for row in rows if row.sequence == live.state.sequence]
     assert [row.row for row in mine] == list(range(20))
-    assert bytes(mine[0].trace_id) == bytes(bytearray(goal.trace_id))
+    assert bytes(mine[0].trace_id) == bytes(verdict.trace_id)
     wait_until(lambda: abs(live.q[0] - mine[-1].requested[0]) < 0.01)
     assert live.state.sequence == live.safety.sequence
 
