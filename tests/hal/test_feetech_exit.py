@@ -26,7 +26,7 @@ from openral.signals import heed_signals
 
 heed_signals()
 robot = load_robot("so101_follower")
-hal = FeetechHAL(robot, port=sys.argv[1], calibration=sys.argv[2], ramp_seconds=0.1, timeout=0.03)
+hal = FeetechHAL(robot, port=sys.argv[1], calibration=sys.argv[2], ramp_seconds=0.1, timeout=0.5)
 hal.connect()
 hal.send(robot.home_position)
 print("moving", flush=True)

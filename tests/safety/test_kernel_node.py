@@ -255,7 +255,7 @@ def test_a_clock_that_stands_still_ends_a_motion_proven_for_a_while(
 ) -> None:
     rig = Rig(graph, simulated=True)
     try:
-        rig.start_armed(robot=proven_for(tmp_path, 1.0))
+        rig.start_armed("real_time=true", robot=proven_for(tmp_path, 1.0))
         limp = [0.0] * len(ROBOT.driven)
         assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
         rig.ticking = False
@@ -342,7 +342,7 @@ def test_recovery(rig: Rig) -> None:
 def test_a_stalled_clock_drops_and_a_backward_one_stops(graph: Graph) -> None:
     rig = Rig(graph, simulated=True)
     try:
-        rig.start_armed()
+        rig.start_armed("real_time=true")
         assert rig.propose(rig.stay()).status == ACCEPTED
         rig.ticking = False
 

@@ -187,13 +187,15 @@ class Deployment:
         environment: dict[str, str] | None = None,
         command: str = "sim",
         stderr: int = subprocess.PIPE,
+        through: tuple[str, ...] = (),
     ) -> None:
+        """`through`: a program that starts it."""
         self.domain = domain
         self.lines: list[str] = []
         self.observer = Observer(domain)
         self.started_s = time.monotonic()
         self.process = subprocess.Popen(
-            [str(OPENRAL), "deploy", command, *arguments, "--json"],
+            [*through, str(OPENRAL), "deploy", command, *arguments, "--json"],
             env={**(environment or os.environ), "OPENRAL_DOMAIN": str(domain)},
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -222,7 +224,7 @@ class Deployment:
 
     def wait_moving(self) -> None:
         """Until the robot has been seen to move."""
-        self.until(lambda: self.observer.poses[-1].speed > MOVING, 120.0)
+        self.until(lambda: self.observer.poses and self.observer.poses[-1].speed > MOVING)
 
     def pid(self, node: str) -> int:
         """The process of a node."""
