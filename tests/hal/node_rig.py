@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from openral.graph.time_lease import LeaseHolder
 from openral.hal import topics as hal_topics
@@ -31,6 +32,9 @@ STRICT = not priority_hint()
 Tests of faults then run where simulated time waits: with the same assertions, but a node counts as
 lost after ten seconds of wall time instead of after its deadline.
 """
+needs_deadlines = pytest.mark.skipif(
+    not STRICT, reason="hardware's deadlines need real-time priority: allow it (ulimit -r)"
+)
 _LEASE_S = 0.1
 
 

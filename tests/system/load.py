@@ -6,8 +6,10 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
+_SAMPLE_S = 0.1
 _LOOP = "while True: pass"
 _NO_PRIVILEGE = ("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice")
 _NO_GRANT = ("prlimit", "--rtprio=0", "--")
@@ -25,6 +27,17 @@ def busy_machine(loops_per_core: int = 3) -> Iterator[None]:
             loop.kill()
         for loop in loops:
             loop.wait()
+
+
+def slowdown() -> float:
+    """Wall seconds that a second of work takes now: 1 on a machine that does nothing else.
+
+    For limits on how soon something ends that is nothing but work.
+    """
+    wall, work = time.monotonic(), time.thread_time()
+    while time.thread_time() - work < _SAMPLE_S:
+        pass
+    return max(1.0, (time.monotonic() - wall) / _SAMPLE_S)
 
 
 def without_priority() -> tuple[str, ...]:
