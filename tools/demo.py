@@ -36,6 +36,7 @@ ARMED, ESTOPPED = 1, 2
 SIZE, FRAME_S = (320, 240), 0.15
 SKILL = "openral_msgs/action/ExecuteSkill"
 START_S, STEP_S = 180.0, 300.0  # wall seconds: a busy machine slows simulated time
+ENDING_S = 15.0  # a graph that has lost a node needs a moment to end the others
 SPEED = 0.4  # rad/s of the fastest joint on the way that is refused
 
 
@@ -121,6 +122,14 @@ class Demo:
             if time.monotonic() > give_up:
                 raise SystemExit(f"demo: waited {timeout_s:g} s for {what} in vain")
             time.sleep(0.05)
+
+    def fail(self, text: str) -> None:
+        """Ends the demo; if the graph ends by itself now, with the graph's reason."""
+        give_up = time.monotonic() + ENDING_S
+        while time.monotonic() < give_up:
+            self._graph.check()
+            time.sleep(0.05)
+        raise SystemExit(f"demo: {text}")
 
     def answer(self, future: Future[Any], what: str) -> Any:
         self.until(future.done, what)
@@ -222,7 +231,7 @@ def play(demo: Demo) -> None:
     word = "done" if result.success else result.reason
     say(f"push: {word} after {result.duration:.1f} s, {result.message}")
     if not result.success:
-        raise SystemExit("the push did not succeed")
+        demo.fail(f"the push did not succeed: {result.message}")
     say("now it is told to go straight through the table")
     verdict = demo.plunge()
     demo.until(lambda: demo.safety.state == ESTOPPED, "the stop")
@@ -235,7 +244,7 @@ def play(demo: Demo) -> None:
     result = demo.run_skill("home", "after reset it goes home")
     say(f"home: {'done' if result.success else result.reason}, {result.message}")
     if not result.success:
-        raise SystemExit("the run did not go on after the reset")
+        demo.fail(f"the run did not go on after the reset: {result.message}")
 
 
 def main() -> int:

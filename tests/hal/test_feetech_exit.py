@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.ros.conftest import inheriting
 
 from .feetech_arm import calibrate, require_soft_release
 from .feetech_simulator import FeetechSimulator
@@ -18,9 +22,11 @@ OWNER = """
 import ctypes, os, signal, sys, threading, time
 from openral.hal.feetech.hal import FeetechHAL
 from openral.manifest import load_robot
+from openral.signals import heed_signals
 
+heed_signals()
 robot = load_robot("so101_follower")
-hal = FeetechHAL(robot, port=sys.argv[1], calibration=sys.argv[2], ramp_seconds=0.1, timeout=0.03)
+hal = FeetechHAL(robot, port=sys.argv[1], calibration=sys.argv[2], ramp_seconds=0.1, timeout=0.5)
 hal.connect()
 hal.send(robot.home_position)
 print("moving", flush=True)
@@ -44,27 +50,25 @@ match sys.argv[3]:
 """
 
 
-def start(simulator: FeetechSimulator, folder: Path, end: str) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def owner(simulator: FeetechSimulator, folder: Path, end: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The program that owns a moving arm; whatever happens, it is gone afterwards."""
     path = calibrate(simulator, folder)
-    owner = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", OWNER, simulator.port, str(path), end],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )
-    assert owner.stdout is not None
-    assert owner.stdout.readline() == b"moving\n"
-    assert simulator.register("torque_enable") == [1] * 6
-    return owner
-
-
-def finish(owner: subprocess.Popen[bytes]) -> int:
-    owner.kill()
-    for stream in (owner.stdin, owner.stdout):
-        assert stream is not None
-        stream.close()
-    return owner.wait()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"moving\n"
+            assert simulator.register("torque_enable") == [1] * 6
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def wait_until_off(simulator: FeetechSimulator) -> None:
@@ -77,34 +81,30 @@ def wait_until_off(simulator: FeetechSimulator) -> None:
 
 @pytest.mark.parametrize("end", ["exception", "native crash", "forgotten", "forked"])
 def test_a_process_that_ends_without_closing_leaves_the_arm_off(end: str, tmp_path: Path) -> None:
-    with FeetechSimulator() as simulator:
-        owner = start(simulator, tmp_path, end)
-        assert owner.stdin is not None
-        owner.stdin.write(b"\n")
-        owner.stdin.flush()
+    with FeetechSimulator() as simulator, owner(simulator, tmp_path, end) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
         if end != "forgotten":
-            owner.wait(timeout=30)
+            process.wait(timeout=30)
         wait_until_off(simulator)
         require_soft_release(simulator)
-        finish(owner)
 
 
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "ignored"])
 @pytest.mark.parametrize(
-    ("number", "whole_group"),
-    [
-        (signal.SIGINT, True),
-        (signal.SIGTERM, True),
-        (signal.SIGHUP, True),
-        (signal.SIGKILL, True),
-    ],
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
 )
 def test_a_process_that_is_killed_leaves_the_arm_off(
-    number: signal.Signals, whole_group: bool, tmp_path: Path
+    number: signal.Signals, inherited: signal.Handlers, tmp_path: Path
 ) -> None:
-    with FeetechSimulator() as simulator:
-        owner = start(simulator, tmp_path, "signal")
-        (os.killpg if whole_group else os.kill)(owner.pid, number)
-        owner.wait(timeout=30)
+    """Also under `nohup` and from a script's background, where signals are ignored at first."""
+    with (
+        FeetechSimulator() as simulator,
+        inheriting(inherited),
+        owner(simulator, tmp_path, "signal") as process,
+    ):
+        os.killpg(process.pid, number)
+        process.wait(timeout=30)
         wait_until_off(simulator)
         require_soft_release(simulator)
-        finish(owner)

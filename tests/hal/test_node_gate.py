@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -51,12 +50,11 @@ def at_rest(live: LiveGraph) -> bool:
 
 def test_a_sealed_motion_is_executed_row_by_row_and_then_held(live: LiveGraph) -> None:
     rows = live.heard[hal_topics.APPLIED]
-    live.under_way(JOINT, 0.3, 0.4)
-    goal = live.swing(JOINT, 0.0)
+    verdict = live.under_way(JOINT, 0.3, 0.4)
     wait_until(lambda: live.state.state == HOLDING and live.state.reason == "finished")
     mine = [row for row in rows if row.sequence == live.state.sequence]
     assert [row.row for row in mine] == list(range(20))
-    assert bytes(mine[0].trace_id) == bytes(bytearray(goal.trace_id))
+    assert bytes(mine[0].trace_id) == bytes(verdict.trace_id)
     wait_until(lambda: abs(live.q[0] - mine[-1].requested[0]) < 0.01)
     assert live.state.sequence == live.safety.sequence
 
@@ -83,7 +81,7 @@ def test_the_scene_is_told_in_the_base_frame(live: LiveGraph) -> None:
 
 
 def test_an_episode_is_told_and_the_next_one_begun_on_request(live: LiveGraph) -> None:
-    move(live)
+    move(live, 3.0)
     refused = live.trigger(hal_topics.RESET_SCENE)
     assert not refused.success
     assert "executed" in refused.message
@@ -105,7 +103,7 @@ def test_a_stop_is_applied_acknowledged_and_taken_back_without_a_jump(live: Live
     assert answer.success
     assert answer.applied
     wait_until(lambda: live.state.state == STOPPED)
-    assert live.state.stop_epoch == live.safety.epoch
+    wait_until(lambda: live.state.stop_epoch == live.safety.epoch)
     wait_until(lambda: at_rest(live))
     place = live.q
     live.arm()
@@ -119,8 +117,9 @@ def test_forged_replayed_and_garbled_actions_move_nothing(live: LiveGraph) -> No
     ear = live.node.create_subscription(
         f"{MSGS}/SafeAction", topics.SAFE_ACTION, sent.append, topics.COMMAND, raw=True
     )
-    while not sent:  # the kernel may not have found our ear yet
-        move(live, 0.8)
+    wait_until(lambda: ear.publisher_count)
+    move(live, 0.8)
+    wait_until(lambda: sent)
     live.node.destroy_subscription(ear)
     wait_until(lambda: live.state.state != EXECUTING)
     place = live.q
@@ -138,37 +137,6 @@ def test_forged_replayed_and_garbled_actions_move_nothing(live: LiveGraph) -> No
     wait_until(lambda: live.state.bad_mac >= before.bad_mac + 2)
     assert live.state.sequence == before.sequence
     assert np.abs(live.q - place).max() < 0.01
-
-
-def test_a_frozen_kernel_ends_motion_and_cannot_go_on_when_it_comes_back(live: LiveGraph) -> None:
-    move(live, 3.0)
-    kernel = live.processes[1]
-    kernel.send_signal(signal.SIGSTOP)
-    wait_until(lambda: live.state.state == HOLDING and live.state.reason == "heartbeat_lost")
-    wait_until(lambda: at_rest(live))
-    assert any(event.source == "hal" for event in live.heard[topics.ESTOP])
-    place = live.q
-    kernel.send_signal(signal.SIGCONT)
-    live.candidates.publish(live.swing(JOINT, 0.1, 0.5))
-    wait_until(lambda: live.safety.state == ESTOPPED)
-    wait_until(lambda: live.state.state == STOPPED)
-    assert np.abs(live.q - place).max() < 0.01
-    move(live, 0.8)
-
-
-def test_a_killed_kernel_ends_motion_and_its_successor_must_be_armed(live: LiveGraph) -> None:
-    move(live, 3.0)
-    live.processes[1].kill()
-    wait_until(lambda: live.state.state == HOLDING and live.state.reason == "heartbeat_lost")
-    wait_until(lambda: at_rest(live))
-    old = live.safety.epoch
-    live.start_kernel()
-    wait_until(lambda: live.safety.epoch != old and live.candidates.has_subscribers)
-    place = live.q
-    time.sleep(0.2)
-    assert np.abs(live.q - place).max() < 0.01
-    move(live, 0.8)
-    wait_until(lambda: live.state.epoch == live.safety.epoch)
 
 
 def test_an_event_of_anybody_stops_the_robot(live: LiveGraph) -> None:

@@ -13,7 +13,15 @@ from openral.hal import topics as hal_topics
 from openral.safety import topics
 from tests.hal.feetech_arm import calibrate
 from tests.hal.feetech_simulator import FeetechSimulator
-from tests.hal.node_rig import ESTOPPED, EXECUTING, HOLDING, STOPPED, LiveGraph, live_graph
+from tests.hal.node_rig import (
+    ESTOPPED,
+    EXECUTING,
+    HOLDING,
+    STOPPED,
+    LiveGraph,
+    live_graph,
+    needs_deadlines,
+)
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 
 
@@ -35,6 +43,7 @@ def live(domain: int, simulator: FeetechSimulator, tmp_path: Path) -> Iterator[L
         yield made
 
 
+@needs_deadlines
 def test_hardware_moves_by_the_kernel_alone_and_stops_when_it_is_unplugged(
     live: LiveGraph, simulator: FeetechSimulator
 ) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,25 @@ PROGRAMS = Path(__file__).parent / "programs"
 @pytest.fixture(scope="session")
 def services() -> Any:
     return json.loads((GOLDEN / "services_jazzy.json").read_text())
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def inheriting(disposition: signal.Handlers, blocked: bool = False) -> Iterator[None]:
+    """Programs that start within inherit these signals as they are under `nohup` or in a script.
+
+    This process gets its own back at the end, also if a test fails.
+    """
+    before = {number: signal.signal(number, disposition) for number in ENDING}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK if blocked else signal.SIG_UNBLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def _lend_domain() -> Iterator[int]:

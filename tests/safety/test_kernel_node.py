@@ -206,7 +206,7 @@ def proven_for(folder: Path, seconds: float) -> Path:
 
 
 def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_path: Path) -> None:
-    rig.start_armed(robot=proven_for(tmp_path, 0.4))  # a busy machine may be late
+    rig.start_armed(robot=proven_for(tmp_path, 0.4))
     limp = [0.0] * len(ROBOT.driven)
     first = rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 8, 0.1))
     assert first.status == ACCEPTED, first.detail
@@ -224,33 +224,27 @@ def test_a_motion_proven_for_a_while_is_proven_again_on_its_way(rig: Rig, tmp_pa
     assert told["status"] == "world_collision"
 
 
-def test_a_motion_that_has_ended_is_not_judged_any_more(rig: Rig) -> None:
-    rig.start_armed()
+def test_a_motion_that_has_ended_is_not_judged_any_more(rig: Rig, tmp_path: Path) -> None:
+    rig.start_armed(robot=proven_for(tmp_path, 1.0))
     hal = rig.sealed(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
     limp = [0.0] * len(ROBOT.driven)
 
     wait_until(lambda: hal.has_subscribers)
 
-    def finished() -> bool:
-        if rig.state.state != ARMED:  # a busy machine was late with a proof
-            rig.arm()
-        verdict = rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1))
-        assert verdict.status == ACCEPTED, verdict.detail
-        action: Any = types.decode(f"{MSGS}/SafeAction", wait_until(lambda: rig.safe)[-1])
-        rig.safe.clear()
-        ended = types.new(
-            f"{MSGS}/HalState",
-            header=rig.header(),
-            state=HOLDING,
-            reason="finished",
-            epoch=action.epoch,
-            sequence=action.sequence,
-        )
-        hal.publish(ended)
-        time.sleep(0.1)
-        return bool(rig.state.state == ARMED)
-
-    wait_until(finished)
+    verdict = rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1))
+    assert verdict.status == ACCEPTED, verdict.detail
+    action: Any = types.decode(f"{MSGS}/SafeAction", wait_until(lambda: rig.safe)[-1])
+    ended = types.new(
+        f"{MSGS}/HalState",
+        header=rig.header(),
+        state=HOLDING,
+        reason="finished",
+        epoch=action.epoch,
+        sequence=action.sequence,
+    )
+    hal.publish(ended)
+    time.sleep(0.5)
+    assert rig.state.state == ARMED, rig.state.detail
     rig.balls(hand())  # what would stop a motion under way
     time.sleep(0.5)
     assert rig.state.state == ARMED, rig.state.detail
@@ -261,7 +255,7 @@ def test_a_clock_that_stands_still_ends_a_motion_proven_for_a_while(
 ) -> None:
     rig = Rig(graph, simulated=True)
     try:
-        rig.start_armed(robot=proven_for(tmp_path, 1.0))
+        rig.start_armed("real_time=true", robot=proven_for(tmp_path, 1.0))
         limp = [0.0] * len(ROBOT.driven)
         assert rig.propose(rig.moved(ControlMode.JOINT_TORQUE, limp, 100, 0.1)).status == ACCEPTED
         rig.ticking = False
@@ -348,7 +342,7 @@ def test_recovery(rig: Rig) -> None:
 def test_a_stalled_clock_drops_and_a_backward_one_stops(graph: Graph) -> None:
     rig = Rig(graph, simulated=True)
     try:
-        rig.start_armed()
+        rig.start_armed("real_time=true")
         assert rig.propose(rig.stay()).status == ACCEPTED
         rig.ticking = False
 

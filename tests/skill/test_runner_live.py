@@ -40,7 +40,7 @@ def test_a_push_and_a_way_home(rig: Make) -> None:
     moved = [step for step in steps if step["rows_applied"]]
     assert len(moved) > len(steps) / 2
     assert max(step["tracking_error"] for step in moved) < 0.05
-    assert not made.own_failures
+    assert not made.failures
 
     away = np.abs(made.q - made.robot.home_position).max()
     assert away > 0.1

@@ -5,26 +5,28 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from openral.ros import types
+from openral.ros.clock import NS
+from openral.ros.node import Node
 from tests.ros.conftest import wait_until
+from tests.system.programs.flood import TELL_S
 
 HERTZ = 5000.0
 AT_LEAST = 4500.0
-"""A second, on average, while something is tried."""
+"""A second of the graph's time, on average, while something is tried."""
 _ROOT = Path(__file__).parents[2]
-_TRIES = 8
 
 
 class Flood:
-    """Sends one candidate 5,000 times a second; use it in a `with`."""
+    """Sends one candidate 5,000 times a second of the graph's time; use it in a `with`."""
 
-    def __init__(self, domain: int, chunk: Any, fresh: bool = False) -> None:
+    def __init__(self, node: Node, domain: int, chunk: Any, fresh: bool = False) -> None:
         """`fresh`: each is stamped as it is sent; else all are as old as the chunk."""
+        self._node = node
         program = [sys.executable, "-m", "tests.system.programs.flood", str(domain), str(HERTZ)]
         self._process = subprocess.Popen(
             [*program, "fresh" if fresh else "old"],
@@ -45,35 +47,24 @@ class Flood:
             at, sent = line.split()
             self._told.append((float(at), int(sent)))
 
-    def during(self, act: Callable[[], None]) -> float:
-        """Acts in the flood, again if too little was sent meanwhile; what was sent a second."""
-        rates = []
-        for _ in range(_TRIES):
-            self._settle()
-            began = time.monotonic()
-            act()
-            rates.append(self._rate(began, time.monotonic()))
-            if rates[-1] >= AT_LEAST:
-                return rates[-1]
-        raise AssertionError(f"this machine cannot send {AT_LEAST:g} a second; it sent {rates}")
+    def _now(self) -> float:
+        return self._node.now() / NS
 
-    def _settle(self) -> None:
-        """Until it runs at its rate, or for a while if it does not get there."""
-        give_up = time.monotonic() + 10.0
-        wait_until(lambda: self._told, 60.0)
-        time.sleep(1.0)
-        while time.monotonic() < give_up:
-            now = time.monotonic()
-            if self._rate(now - 1.0, now) >= AT_LEAST:
-                return
-            time.sleep(0.1)
+    def during(self, act: Callable[[], None]) -> None:
+        """Acts once the flood runs at its rate, which it must keep meanwhile."""
+        wait_until(lambda: self._told and self._rate(self._now() - 1.0) >= AT_LEAST, 60.0)
+        began = self._now()
+        act()
+        rate = self._rate(began)
+        assert rate >= AT_LEAST, f"only {rate:.0f} a second were sent"
 
-    def _rate(self, since: float, until: float) -> float:
-        told = [(at, sent) for at, sent in list(self._told) if since <= at <= until]
-        if len(told) < 2:
+    def _rate(self, since: float) -> float:
+        now = self._now()
+        told = [(at, sent) for at, sent in list(self._told) if since <= at <= now]
+        if len(told) < 2 or told[-1][0] == told[0][0]:
             return 0.0
         (first, before), (last, after) = told[0], told[-1]
-        return (after - before) / (until - since) if last > first else 0.0
+        return (after - before) / max(last - first, now - since - 2 * TELL_S)
 
     def __enter__(self) -> Flood:
         return self

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from openral.graph.deadlines import SILENT_S
 from openral.safety import topics
-from tests.hal.node_rig import EXECUTING, LiveGraph
+from tests.hal.node_rig import ACCEPTED, EXECUTING, HOLDING, STRICT, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.system.graph import STILL, Observer
 from tests.system.urgent import urgent
@@ -19,17 +20,18 @@ REST_WITHIN_S = 0.15
 """The promise: from a fault to standing still."""
 NO_JUMP = 0.01
 """rad: a robot that is held or reset stays within this."""
+LOST_S = 0.0 if STRICT else SILENT_S
+"""Silence that simulated time waits for before a node counts as lost."""
 JOINT = "shoulder_pan_joint"
 FAST = 0.4
 """rad/s: in full motion."""
-_TRIES = 10
 
 
 class Standing(LiveGraph):
     """HAL and kernel of a UR5e as processes of their own, without a supervisor; close it."""
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__(graph, "ur5e")
+        super().__init__(graph, "ur5e", real_time=STRICT)
         self.observer = Observer(graph.domain)
         # Made beforehand: how soon the kernel gets to know a newcomer is not what is measured.
         self._stopper = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)
@@ -37,14 +39,11 @@ class Standing(LiveGraph):
 
     def move(self, seconds: float = 3.0) -> None:
         """Has a long, fast motion accepted, and waits until it is in full swing."""
-        for _ in range(_TRIES):
-            self.arm()
-            away = 1.2 if self.q[0] < self.robot.home_position[0] else -1.2
-            self.propose(self.swing(JOINT, away, seconds))
-            with contextlib.suppress(AssertionError):
-                wait_until(self.is_fast, 2.0)
-                return
-        raise AssertionError(f"it does not move: {self.safety.detail}; {self.state.reason}")
+        self.arm()
+        away = 0.4 * seconds if self.q[0] < self.robot.home_position[0] else -0.4 * seconds
+        verdict = self.propose(self.swing(JOINT, away, seconds))
+        assert verdict.status == ACCEPTED, verdict.detail
+        wait_until(self.is_fast)
 
     def offer(self) -> None:
         """Proposes a motion, in vain if the robot must not move."""
@@ -81,16 +80,12 @@ class Standing(LiveGraph):
 
     def moves_again(self) -> None:
         """A motion is accepted and executed to its end."""
-
-        def moved() -> bool:
-            self.arm()
-            way = 0.05 if self.q[0] < self.robot.home_position[0] else -0.05
-            goal = self.q[0] + way
-            verdict = self.propose(self.swing(JOINT, way, 0.3))
-            time.sleep(0.6)
-            return bool(verdict.status == 0 and abs(self.q[0] - goal) < NO_JUMP)
-
-        wait_until(moved, 60.0)
+        self.arm()
+        way = 0.05 if self.q[0] < self.robot.home_position[0] else -0.05
+        goal = self.q[0] + way
+        verdict = self.propose(self.swing(JOINT, way, 0.3))
+        assert verdict.status == ACCEPTED, verdict.detail
+        wait_until(lambda: abs(self.q[0] - goal) < NO_JUMP and self.state.state == HOLDING)
 
     def stop(self) -> float:
         """Calls for a stop, which is applied when the call returns; the moment of the call."""
@@ -104,9 +99,9 @@ class Standing(LiveGraph):
         return at
 
     def frozen(self, process: Any, seconds: float) -> tuple[float, float]:
-        """SIGSTOP for a while; the moments at which it froze and went on."""
+        """SIGSTOP until its loss has been noticed for a while; when it froze and went on."""
         began = self.signal(process, signal.SIGSTOP)
-        time.sleep(seconds)
+        time.sleep(LOST_S + seconds)
         return began, self.signal(process, signal.SIGCONT)
 
     def signal(self, process: Any, number: signal.Signals) -> float:

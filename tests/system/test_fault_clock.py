@@ -6,7 +6,7 @@ import time
 
 from openral.ros import types
 from openral.ros.qos import CLOCK
-from tests.hal.node_rig import ESTOPPED
+from tests.hal.node_rig import ESTOPPED, STRICT
 from tests.system.graph import repeated
 from tests.system.hostile import Hostile
 from tests.system.standing import JOINT, Standing, eventually
@@ -23,9 +23,13 @@ def test_a_clock_that_goes_back_stops_the_robot(standing: Standing, repetition: 
         at = time.monotonic()
         hostile.keep_doing(lambda: out.publish(past), 100.0)
         eventually(lambda: standing.safety.state == ESTOPPED)
-        standing.rests_within(at)
-        with standing.stands_still():
-            standing.offer()
+        if STRICT:  # elsewhere simulated time stands still as long as somebody sets it back
+            standing.rests_within(at)
+            with standing.stands_still():
+                standing.offer()
+    standing.rests_within(at)
+    with standing.stands_still():
+        standing.offer()
     standing.resets_without_a_jump()
 
 

@@ -14,15 +14,14 @@ from openral.ros.goal import GoalStatus
 from openral.safety import topics
 from openral.safety.seal import Seal
 from openral.skill.topics import APPLIED
-from tests.hal.node_rig import ARMED
+from tests.hal.node_rig import ARMED, STRICT
 from tests.ros.conftest import Graph, _lend_domain, wait_until
 from tests.skill import skill_plugins
 from tests.skill.live_rig import RunnerGraphRig
 from tests.system.graph import STILL, Observer, repeated
-from tests.system.standing import NO_JUMP, check_rest
+from tests.system.standing import LOST_S, NO_JUMP, check_rest
 
 _SIZE = 0.06
-_TRIES = 5
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunnerGraphRig]:
         patch.setenv("PYTHONPATH", found["PYTHONPATH"])
         for number in _lend_domain():
             graph = Graph(number)
-            made = RunnerGraphRig(graph, "ur5e")
+            made = RunnerGraphRig(graph, "ur5e", real_time=STRICT)
             try:
                 made.start_all("bare", "answer_timeout_s=1.0")
                 yield made
@@ -53,17 +52,13 @@ def observer(rig: RunnerGraphRig) -> Iterator[Observer]:
 def test_a_failing_policy_ends_the_motion(
     rig: RunnerGraphRig, observer: Observer, tmp_path: Path, policy: str, repetition: int
 ) -> None:
-    moment, fastest = tmp_path / "moment", 0.0
-    for _ in range(_TRIES):  # a busy machine may not have moved it yet
-        rig.still()
-        begun = time.monotonic()
-        status, result = rig.run(policy, rows=10, size=_SIZE, after=2, moment=str(moment))
-        assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
-        at = float(moment.read_text())
-        fastest = max(p.speed for p in list(observer.poses) if begun < p.heard_s < at)
-        if fastest > 0.1:
-            break
-    assert fastest > 0.1
+    moment = tmp_path / "moment"
+    rig.still()
+    begun = time.monotonic()
+    status, result = rig.run(policy, rows=10, size=_SIZE, after=2, moment=str(moment))
+    assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
+    at = float(moment.read_text())
+    assert max(p.speed for p in list(observer.poses) if begun < p.heard_s) > 0.1
     rig.still()
     time.sleep(0.3)
     check_rest(observer, at)
@@ -110,15 +105,15 @@ def test_a_frozen_runner_leaves_a_hold_and_gives_its_goal_up_when_it_wakes(
     runner = rig.processes[-1]
     try:
         runner.send_signal(signal.SIGSTOP)
-        time.sleep(0.8)  # the last chunk takes 0.5 s
+        time.sleep(LOST_S + 0.8)  # the last chunk takes 0.5 s
         resting = time.monotonic()
-        time.sleep(1.0)
+        time.sleep(1.2)
     finally:
         runner.send_signal(signal.SIGCONT)
     assert ended.result(30.0)[1].reason == "interrupted"
     time.sleep(0.3)
     assert observer.drift_since(time.monotonic() - resting) <= NO_JUMP
-    assert rig.safety.state == ARMED or "heartbeat_lost" in rig.safety.detail  # a busy machine
+    assert rig.safety.state == ARMED, rig.safety.detail
     goal, _ = rig.under_way("wave", 2, rows=10, size=_SIZE, after=999)
     assert goal.cancel(10.0)
     goal.get_result(30.0)

@@ -15,36 +15,23 @@ HOSTILE = "[/x] [bold \x1b[2J gone"
 """No markup, no colour and no clearing of the screen may come of it."""
 
 
-_TRIES = 5
-
-
 def test_the_table_shows_how_it_goes_and_survives_any_text(deploy: Deploy, tmp_path: Path) -> None:
-    """Again if a busy machine loses a heartbeat, which stops the robot before the test does."""
     robot = blind_robot("ur5e", tmp_path)
-    for _ in range(_TRIES):
-        with Terminal() as terminal:
-            graph = deploy(
-                *("--config", "tabletop_push", "--robot", robot),
-                *("--skill", "hold", "--duration", "600"),
-                environment={**os.environ, "TERM": "xterm-256color"},
-                stderr=terminal.end,
-            )
-            done = _looked_at(graph, terminal)
-            summary = graph.interrupt()
-        assert summary["exit_reason"] == "interrupted (SIGINT)"
-        assert summary["returncode"] == 0
-        assert "\x1b[2J" not in terminal.raw
-        if done:
-            return
-    raise AssertionError("this machine is too busy")
+    with Terminal() as terminal:
+        graph = deploy(
+            *("--config", "tabletop_push", "--robot", robot),
+            *("--skill", "hold", "--duration", "600"),
+            environment={**os.environ, "TERM": "xterm-256color"},
+            stderr=terminal.end,
+        )
+        _look_at(graph, terminal)
+        summary = graph.interrupt()
+    assert summary["exit_reason"] == "interrupted (SIGINT)"
+    assert summary["returncode"] == 0
+    assert "\x1b[2J" not in terminal.raw
 
 
-def _looked_at(graph: Deployment, terminal: Terminal) -> bool:
-    """Whether all was seen before anything but the test stopped the robot."""
-
-    def stopped() -> bool:
-        return bool(graph.observer.safety.state == ESTOPPED)
-
+def _look_at(graph: Deployment, terminal: Terminal) -> None:
     graph.wait_armed()
     for pattern in (
         r"verdicts +[1-9]\d* accepted; e-stops 0",
@@ -53,15 +40,10 @@ def _looked_at(graph: Deployment, terminal: Terminal) -> bool:
         r"time +\d+\.\d s, [01]\.\d\dx real time",
         r"kernel +ARMED",
     ):
-        graph.until(lambda pattern=pattern: stopped() or re.search(pattern, terminal.text))
-    if stopped():
-        return False
+        graph.until(lambda pattern=pattern: re.search(pattern, terminal.text))
     stop = [str(OPENRAL), "estop", "--reason", HOSTILE, "--domain", str(graph.domain)]
     assert subprocess.run(stop, check=False, timeout=60).returncode == 0
-    graph.until(stopped)
-    if graph.observer.safety.source == "hal":
-        return False
+    graph.until(lambda: graph.observer.safety.state == ESTOPPED)
     graph.until(lambda: re.search(r"kernel +ESTOPPED: \[/x\] \[bold  \[2J gone", terminal.text))
     graph.until(lambda: re.search(r"verdicts .*; e-stops 1", terminal.text))
     assert graph.process.poll() is None
-    return True

@@ -17,6 +17,7 @@ from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
 from tests.system.conftest import Deploy
 from tests.system.graph import ESTOPPED, OPENRAL, Deployment, blind_robot, repeated, shared_memory
+from tests.system.load import slowdown
 
 SCENE = ("--config", "tabletop_push")
 
@@ -35,7 +36,7 @@ def test_a_run_with_a_skill_tells_what_it_was(deploy: Deploy, tmp_path: Path) ->
     assert summary["duration"] > 0.0
     assert 0.0 < summary["real_time_factor"] < 1.5
     assert summary["rates"]["/joint_states"]["configured"] == 50.0
-    assert summary["rates"]["/joint_states"]["measured"] > 25.0  # a second or two on a busy machine
+    assert summary["rates"]["/joint_states"]["measured"] > 45.0  # a second of the graph's
     cameras = {topic: rate for topic, rate in summary["rates"].items() if "cameras" in topic}
     assert set(cameras) == {
         "/openral/cameras/overhead/image",
@@ -58,15 +59,12 @@ def test_ctrl_c_ends_in_order_and_leaves_nothing(
     deploy: Deploy, plugins: dict[str, str], tmp_path: Path, busy: bool
 ) -> None:
     wave = ["--skill", "wave", "--param", "rows=10", "--param", "size=0.06", "--param", "after=99"]
-    for attempt in range(3):
-        work = [*wave, "--record", str(tmp_path / f"run{attempt}")] if busy else []
-        graph = deploy(*SCENE, "--robot", "ur5e", *work, environment=plugins)
-        graph.wait_armed()
-        if busy and not graph.wait_moving():
-            continue
-        _interrupt(graph, busy)
-        return
-    raise AssertionError("it was stopped before it moved")
+    work = [*wave, "--record", str(tmp_path / "run")] if busy else []
+    graph = deploy(*SCENE, "--robot", "ur5e", *work, environment=plugins)
+    graph.wait_armed()
+    if busy:
+        graph.wait_moving()
+    _interrupt(graph, busy)
 
 
 def _interrupt(graph: Deployment, busy: bool) -> None:
@@ -74,9 +72,11 @@ def _interrupt(graph: Deployment, busy: bool) -> None:
     members = graph.members
     assert len(members) >= 4
     files = shared_memory(members)
+    limit_s = 2.0 * slowdown()
     began = time.monotonic()
     summary = graph.interrupt()
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < limit_s
+    assert not any("they did not end" in line for line in graph.lines), graph.lines
     assert summary["returncode"] == 0
     assert summary["exit_reason"] == "interrupted (SIGINT)"
     assert summary["estops"] == 0
@@ -117,7 +117,7 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(
     summary = json.loads(done.stdout)
     assert summary["exit_code"] == 0, done.stderr
     assert any("recording" in failure for failure in summary["failures"])
-    assert summary["rates"]["/joint_states"]["measured"] > 25.0  # a second or two on a busy machine
+    assert summary["rates"]["/joint_states"]["measured"] > 45.0  # a second of the graph's
     assert sum(topic.count for topic in Recording(folder).topics.values()) > 0
 
 

@@ -14,7 +14,7 @@ from openral.ros.clock import NS
 from openral.ros.qos import STATE
 
 _SAY_AFTER_S = 2.0
-_MOST_HOLDERS = 64
+MOST_HOLDERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,11 @@ class _Lease:
 class TimeLeases:
     """Leases arrive on the executor's thread; `may_reach` is for the simulation's."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        """`wake` is called when a lease has changed."""
-        self._wake = wake
+    def __init__(
+        self, wake: Callable[[], None], steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`wake` is called when a lease has changed; `steady` tells wall time."""
+        self._wake, self._steady = wake, steady
         self._leases: dict[str, _Lease] = {}
         self._sealed: set[str] = set()
         self._log: Any = None
@@ -47,8 +49,12 @@ class TimeLeases:
         ports.subscribe_sealed(TYPE, TOPIC, self._received_sealed, STATE)
         ports.at_end(self._leases.clear)
 
+    def __len__(self) -> int:
+        """How many hold a lease."""
+        return len(self._leases)
+
     def _received_sealed(self, lease: Any) -> None:
-        self._sealed.add(str(lease.holder))
+        self._sealed.add(str(lease.holder)[:80])
         self.received(lease, sealed=True)
 
     def received(self, lease: Any, sealed: bool = False) -> None:
@@ -57,18 +63,18 @@ class TimeLeases:
         holder = str(lease.holder)[:80]
         if holder in self._sealed and not sealed:
             return
-        if not until_ns:
+        if until_ns <= 0:
             self._leases.pop(holder, None)
-        elif holder in self._leases or len(self._leases) < _MOST_HOLDERS:
+        elif holder in self._leases or len(self._leases) < MOST_HOLDERS:
             waits_for = str(lease.waits_for)[:80]
-            self._leases[holder] = _Lease(until_ns, waits_for, time.monotonic())
+            self._leases[holder] = _Lease(until_ns, waits_for, self._steady())
         self._wake()
 
     def may_reach(self, graph_ns: int) -> bool:
         """Whether simulated time may advance to `graph_ns`."""
         if not self._leases:
             return self._free()
-        now = time.monotonic()
+        now = self._steady()
         for holder, lease in list(self._leases.items()):
             if graph_ns <= lease.until_ns:
                 continue

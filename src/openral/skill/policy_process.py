@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError, OpenralError, PolicyFailed
+from openral.signals import ENDING
 from openral.sim.rollout import Observation
 from openral.skill.policy_host import Answer, Loaded, PolicyOrder, load, think
 
@@ -190,6 +191,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     os.nice(_NICE)
     watch = threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True)
     watch.start()

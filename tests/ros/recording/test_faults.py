@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from rosbags.highlevel import AnyReader
 
 from openral.ros import types
 from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
+from tests.ros.conftest import inheriting, wait_until
 
 FULL = """
 import resource, sys
@@ -43,6 +45,8 @@ import itertools, sys, time
 from openral.ros import msg
 from openral.ros.recording import BackgroundWriter, RecordingWriter
 from openral.ros.types import encode
+from openral.signals import heed_signals
+heed_signals()
 data = encode(msg.String(data="hello"))
 with BackgroundWriter(RecordingWriter(sys.argv[1], "none")) as writer:
     for i in itertools.count():
@@ -91,23 +95,29 @@ def test_a_disk_without_room_for_anything_is_refused_at_once(tmp_path: Path) -> 
     assert done.returncode == 1 and "RecordingError: cannot begin" in done.stderr
 
 
-def start_loop(folder: Path) -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def recording(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A program that records; whatever happens, it is gone afterwards."""
     command = [sys.executable, "-c", LOOP, str(folder)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     file = folder / "bag_0.mcap"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if file.exists() and b"/chatter" in file.read_bytes():
-            return process
-        time.sleep(0.1)
-    process.kill()
-    raise AssertionError("nothing was recorded")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_until(lambda: file.exists() and b"/chatter" in file.read_bytes(), 60.0)
+            yield process
+        finally:
+            process.kill()
 
 
-def test_an_interrupt_leaves_a_complete_recording(tmp_path: Path) -> None:
-    process = start_loop(tmp_path / "bag")
-    process.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in process.communicate(timeout=60)[1]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "ignored"])
+def test_an_interrupt_leaves_a_complete_recording(
+    tmp_path: Path, number: signal.Signals, inherited: signal.Handlers
+) -> None:
+    with inheriting(inherited), recording(tmp_path / "bag") as process:
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+    assert number is not signal.SIGINT or "KeyboardInterrupt" in said
+    assert process.returncode in (-signal.SIGINT, 128 + number)
     times = [record.log_time for record in Recording(tmp_path / "bag")]
     assert len(times) > 100 and times == list(range(len(times)))
     with AnyReader([tmp_path / "bag"]) as reader:
@@ -115,9 +125,9 @@ def test_an_interrupt_leaves_a_complete_recording(tmp_path: Path) -> None:
 
 
 def test_a_kill_leaves_what_was_flushed(tmp_path: Path) -> None:
-    process = start_loop(tmp_path / "bag")
-    process.kill()
-    process.communicate(timeout=60)
+    with recording(tmp_path / "bag") as process:
+        process.kill()
+        process.communicate(timeout=60)
     times = [record.log_time for record in Recording(tmp_path / "bag")]
     assert len(times) > 10 and times == list(range(len(times)))
 
