@@ -21,6 +21,7 @@ from openral.ros.context import Context
 from openral.ros.memory_transport import MemoryTransport
 from openral.ros.node import Node, time_message
 from openral.ros.qos import CLOCK, STATE
+from openral.safety.run_key import RunKey
 
 NAMES = ("safety_kernel", "skill_runner", "käfer 🤖", "")
 
@@ -38,7 +39,7 @@ class Leased(RuleBasedStateMachine):
         self.context = Context(transport=MemoryTransport())
         self.woken = 0
         self.leases = TimeLeases(self._wake, lambda: self.steady)
-        self.leases.open(Ports(Node("hal", context=self.context)))
+        self.leases.open(Ports(Node("hal", context=self.context), RunKey.create()))
         self.live: dict[str, tuple[int, float]] = {}
         self.now_ns = NS
 
@@ -100,7 +101,7 @@ def opened() -> Iterator[tuple[TimeLeases, list[float]]]:
     wall = [100.0]
     context = Context(transport=MemoryTransport())
     leases = TimeLeases(lambda: None, lambda: wall[0])
-    leases.open(Ports(Node("hal", context=context)))
+    leases.open(Ports(Node("hal", context=context), RunKey.create()))
     yield leases, wall
     context.close()
 

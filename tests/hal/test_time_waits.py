@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph.sealed import subscribe_sealed
 from openral.graph.time_lease import TOPIC, TYPE
 from openral.hal import topics as hal_topics
 from openral.ros.clock import NS
@@ -27,7 +28,8 @@ LEASE_S = 0.065
 def live(domain: int) -> Iterator[LiveGraph]:  # noqa: F811
     with live_graph(domain, "franka_panda") as made:
         made.hear("rosgraph_msgs/msg/Clock", "/clock", CLOCK)
-        made.hear(TYPE, TOPIC, STATE)
+        leases = made.heard.setdefault(TOPIC, [])
+        subscribe_sealed(made.node, made.key, TYPE, TOPIC, leases.append, STATE)
         made.hear("diagnostic_msgs/msg/DiagnosticArray", hal_topics.DIAGNOSTICS, topics.STATE)
         made.start_both("sim_env_yaml=tabletop_push")
         yield made

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -37,12 +38,22 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return skill_plugins.install(tmp_path_factory.mktemp("plugins"))
 
 
-@pytest.fixture(scope="module")
-def standing() -> Iterator[Standing]:
-    """A robot under its kernel; tests leave it able to be armed again."""
+def _standing(**options: Any) -> Iterator[Standing]:
     for number in _lend_domain():
         graph = Graph(number)
-        made = Standing(graph)
+        made = Standing(graph, **options)
         yield made
         made.close()
         graph.close()
+
+
+@pytest.fixture(scope="module")
+def standing() -> Iterator[Standing]:
+    """A robot under its kernel; tests leave it able to be armed again."""
+    yield from _standing()
+
+
+@pytest.fixture(scope="module")
+def waiting() -> Iterator[Standing]:
+    """The same where simulated time waits: nothing stops it but what the test does."""
+    yield from _standing(real_time=False)

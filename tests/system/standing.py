@@ -30,8 +30,8 @@ FAST = 0.4
 class Standing(LiveGraph):
     """HAL and kernel of a UR5e as processes of their own, without a supervisor; close it."""
 
-    def __init__(self, graph: Graph) -> None:
-        super().__init__(graph, "ur5e", real_time=STRICT)
+    def __init__(self, graph: Graph, real_time: bool = STRICT) -> None:
+        super().__init__(graph, "ur5e", real_time=real_time)
         self.observer = Observer(graph.domain)
         # Made beforehand: how soon the kernel gets to know a newcomer is not what is measured.
         self._stopper = self.node.create_client("openral_msgs/srv/EStop", topics.ESTOP)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from openral.errors import LifecycleError, OpenralError
+from openral.graph.sealed import subscribe_sealed
 from openral.hal.build import Mode, build_hal
 from openral.hal.graph_time import GraphTime
 from openral.hal.hal_parameters import HalParameters
@@ -18,8 +19,10 @@ from openral.manifest.library import load_robot
 from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.node import USE_SIM_TIME
+from openral.ros.node_clock import CLOCK_TYPE
 from openral.ros.parameters import Descriptor, Parameter
 from openral.ros.priority import Urgency
+from openral.ros.qos import CLOCK
 from openral.safety.run_key import RunKey
 
 _CHECK_S = 0.05
@@ -47,6 +50,9 @@ class ManifestHALLifecycleNode(LifecycleNode):
         )
         self._key = key
         self._until_ns = 0
+        self.clock.take_from(
+            lambda hear: subscribe_sealed(self, key, CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
+        )
 
     # Life
 
