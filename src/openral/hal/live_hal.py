@@ -179,6 +179,7 @@ class LiveHAL:
         if self._repeat.due(monotonic_ns()):
             if self._clock is not None:
                 self._clock.tick(self.time.of(snapshot.stamp_ns), True)
+                self._clock.repeat()
             if self.node.state is State.ACTIVE:
                 self._leave(snapshot)
         return False

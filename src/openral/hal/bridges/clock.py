@@ -21,3 +21,7 @@ class ClockBridge:
         if needed or now_ns - self._told_ns >= _EVERY_NS:
             self._publisher.publish(now_ns)
             self._told_ns = now_ns
+
+    def repeat(self) -> None:
+        """Tells the last time again."""
+        self._publisher.repeat()
