@@ -51,6 +51,8 @@ from openral.ros.lifecycle_node import LifecycleNode
 from openral.safety.run_key import RunKey
 from openral.safety.seal import Gatekeeper
 
+_BEFORE_S = 0.5
+"""A silent kernel counts as lost so long before simulated time goes on without its lease."""
 _REPEAT_HZ = 20.0
 """How often, in wall time, the last measurement is repeated while simulated time waits."""
 
@@ -89,7 +91,7 @@ class LiveHAL:
         patience = None if settings.lockstep else settings.heartbeat_s
         if time.simulated and not (settings.real_time or settings.lockstep):
             assert isinstance(hal, SimAttachedHAL)
-            self._leases, patience = TimeLeases(hal.wake), SILENT_S
+            self._leases, patience = TimeLeases(hal.wake), SILENT_S - _BEFORE_S
         self._repeat = Pacer(_REPEAT_HZ)
         steady = (lambda: time.now() / NS) if settings.lockstep else monotonic
         self.watch = KernelWatch(hal, time, self.record, patience, self._stopped_by, steady)
@@ -178,6 +180,7 @@ class LiveHAL:
             return True
         if self._repeat.due(monotonic_ns()):
             if self._clock is not None:
+                self._clock.tick(self.time.of(snapshot.stamp_ns), True)
                 self._clock.repeat()
             if self.node.state is State.ACTIVE:
                 self._leave(snapshot)

@@ -33,6 +33,13 @@ class ClockPublisher:
             self._publisher.publish(message)
         return True
 
+    def repeat(self) -> None:
+        """Tells the last time again: whoever has lost it, or was told another one, gets it back."""
+        with self._lock:
+            if self._last_ns >= 0:
+                clock = time_message(self._last_ns)
+                self._publisher.publish(types.new("rosgraph_msgs/msg/Clock", clock=clock))
+
     def close(self) -> None:
         """Leaves /clock to others."""
         self._node.destroy_publisher(self._publisher)

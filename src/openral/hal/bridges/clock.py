@@ -28,10 +28,14 @@ class ClockBridge:
         if needed or now_ns - self._told_ns >= _EVERY_NS:
             self._publisher.publish(now_ns)
             self._told_ns = now_ns
-            self.repeat()
+            self._publish_sealed()
 
     def repeat(self) -> None:
-        """Sends the last time again to those who take it sealed."""
+        """Sends the last time again: what waits for it may have missed it."""
+        self._publisher.repeat()
+        self._publish_sealed()
+
+    def _publish_sealed(self) -> None:
         if self._told_ns >= 0 and self._sealed.has_subscribers:
             message = types.new("rosgraph_msgs/msg/Clock", clock=time_message(self._told_ns))
             self._sealed.publish_bytes(self._sealer.seal(types.encode(message)))
