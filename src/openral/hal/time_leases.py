@@ -14,7 +14,7 @@ from openral.ros.clock import NS
 from openral.ros.qos import STATE
 
 _SAY_AFTER_S = 2.0
-_ASTRAY_NS = NS // 2
+ASTRAY_NS = NS // 2
 MOST_HOLDERS = 64
 
 
@@ -79,7 +79,7 @@ class TimeLeases:
         for holder, lease in list(self._leases.items()):
             if graph_ns <= lease.until_ns:
                 continue
-            if lease.until_ns < graph_ns - _ASTRAY_NS and holder not in self._sealed:
+            if lease.until_ns < graph_ns - ASTRAY_NS and holder not in self._sealed:
                 continue  # time cannot have passed it: its holder goes by another clock
             if now - lease.received_s > SILENT_S:
                 self._leases.pop(holder, None)
