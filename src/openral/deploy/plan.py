@@ -38,7 +38,7 @@ class NodeSpec:
     """Run as `python -m MODULE name=value ...`."""
     parameters: Mapping[str, Any]
     gets_key: bool = False
-    """Whether it is lent the key that signs what may move the robot."""
+    """Whether it is lent the key that signs what may move the robot and what that rests on."""
     critical: bool = True
     """Whether the graph must end if it does."""
     pulse: Pulse | None = None
@@ -187,7 +187,7 @@ def _world(options: DeployOptions) -> NodeSpec:
         parameters["mapper"] = False
     if options.mode == "real" and options.maps:
         parameters["same_picture_s"] = SAME_PICTURE_S
-    return NodeSpec("world", "openral.world", parameters)
+    return NodeSpec("world", "openral.world", parameters, gets_key=True)
 
 
 def _runner(options: DeployOptions) -> NodeSpec:

@@ -1,15 +1,27 @@
 """Runs the world's node: `python -m openral.world --autostart robot_yaml=panda_mobile`.
 
-Without `--autostart` the node waits to be configured and activated from outside.
+The run key, where one is lent, comes by the socket that OPENRAL_RUN_KEY_FD names. Without
+`--autostart` the node waits to be configured and activated from outside.
 """
 
+# The key is taken before anything that takes time is imported.
 from __future__ import annotations
 
 import sys
 
+from openral.safety.run_key import RunKey
+from openral.undumpable import make_undumpable
+
+if __name__ == "__main__":
+    make_undumpable()
+    RunKey.receive_or_exit()
+
 from openral.ros.node_program import run_program
 from openral.world.node import WorldNode
 from openral.world.world_parameters import WorldParameters
+
+KEY = RunKey.offered()
+"""What the map and the state are signed with; None: nobody lent one."""
 
 if __name__ == "__main__":
     names = ["use_sim_time", *WorldParameters.names()]
