@@ -53,7 +53,7 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
-    made = Watched(PolicyLimits(2 * GB, 64, (str(tmp_path / "allowed"),)))
+    made = Watched(PolicyLimits(2 * GB, 32, (str(tmp_path / "allowed"),)))
     (tmp_path / "allowed").mkdir()
     folders = set(Path("/tmp").glob("openral-policy-*"))
     yield made
@@ -65,7 +65,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("forks", r"it has \d+ processes and threads; allowed: 64"),
+        ("forks", r"it has \d+ processes and threads; allowed: 32"),
         ("hogs", "MemoryError"),
         ("hogs_in_parts", r"it uses \d\.\d GB of memory; allowed: 2\.0 GB"),
         ("closes", "does not listen any more"),

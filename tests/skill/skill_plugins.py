@@ -261,8 +261,8 @@ class Pickles(Wave):
 class LeavesChildren(Wave):
     def worst(self, rows: Any) -> Any:
         for _ in range(3):
-            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"],
-                             start_new_session=True)  # fmt: skip
+            command = [sys.executable, "-c", "import time; time.sleep(3600)"]
+            subprocess.Popen(command, process_group=0)
         os._exit(3)
 
 

@@ -69,7 +69,7 @@ def _set_limits(limits: PolicyLimits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for kind, wanted in (
         (resource.RLIMIT_DATA, limits.memory),
-        (resource.RLIMIT_NPROC, _tasks_of(os.geteuid()) + limits.tasks),
+        (resource.RLIMIT_NPROC, _tasks_of(os.geteuid()) + limits.most_tasks),
     ):
         _, hard = resource.getrlimit(kind)
         value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PR_SET_CHILD_SUBREAPER = 36
-_SWEEP_S = 5.0
 
 
 def adopt_orphans() -> None:
@@ -72,17 +71,14 @@ def shared_out(pids: set[int]) -> int:
 
 
 def end_descendants() -> None:
-    """Stops all before it kills them: what cannot run cannot fork."""
-    give_up = time.monotonic() + _SWEEP_S
-    while time.monotonic() < give_up:
+    """Stops all before it kills them: what cannot run cannot fork. Goes on until none is left."""
+    while True:
         stopped: set[int] = set()
         while fresh := descendants() - stopped:
             for pid in fresh:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGSTOP)
             stopped |= fresh
-            if time.monotonic() > give_up:
-                break
         for pid in stopped:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)

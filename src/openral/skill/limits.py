@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass, field
 
 _SHARE_OF_MEMORY = 0.75
+_TASKS = 128
 
 
 @dataclass(frozen=True)
@@ -15,8 +16,8 @@ class PolicyLimits:
 
     memory_bytes: int = 0
     """Of it and all that it starts; by default three quarters of the machine's."""
-    tasks: int = 512
-    """Processes and threads."""
+    tasks: int = 0
+    """Processes and threads; by default 128, or four a core: more would starve their warden."""
     folders: tuple[str, ...] = field(default_factory=tuple)
     """Where it may write, besides a folder of its own and the user's cache."""
 
@@ -27,6 +28,11 @@ class PolicyLimits:
             return self.memory_bytes
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return int(_SHARE_OF_MEMORY * whole)
+
+    @property
+    def most_tasks(self) -> int:
+        """Processes and threads."""
+        return self.tasks or max(_TASKS, 4 * (os.cpu_count() or 1))
 
     def to_text(self) -> str:
         """For a command line."""

@@ -61,6 +61,7 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
+    "setsid": (112, 157),  # a session of its own would have a share of the processors of its own
     "settimeofday": (164, 170),
     "swapoff": (168, 225),
     "swapon": (167, 224),
