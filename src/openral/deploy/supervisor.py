@@ -17,6 +17,7 @@ from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
+from openral.deploy.other_graph import require_free_domain
 from openral.deploy.plan import NodeSpec, Plan
 from openral.deploy.processes import Processes
 from openral.deploy.streams import streams_of
@@ -65,6 +66,7 @@ class Supervisor:
     def run(self) -> Summary:
         """Returns when the run is over; the summary has the exit code and the reason."""
         with domain_lock(self._network.domain):
+            require_free_domain(self._network)
             return self._run()
 
     def _run(self) -> Summary:
