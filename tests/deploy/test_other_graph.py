@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,13 +105,16 @@ def two_machines() -> Iterator[tuple[str, str]]:
                 ip("netns", "del", name)
 
 
-def start_in(machine: str, program: str, *arguments: str, network: str) -> subprocess.Popen[str]:
+def start_in(
+    machine: str, program: str, *arguments: str, network: str, **options: Any
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
         ["ip", "netns", "exec", machine, sys.executable, "-c", program, *arguments],
         env={**os.environ, "OPENRAL_NETWORK": network, "OPENRAL_DOMAIN": "33"},
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
+        **options,
     )
 
 
