@@ -25,7 +25,7 @@ PLAN = """\
    python -m openral.deploy.recorder folder=run1
 3. safety_kernel (key)
    python -m openral.safety robot_yaml=ur5e hal_mode=sim
-4. world
+4. world (key)
    python -m openral.world robot_yaml=ur5e
 5. skill_runner
    python -m openral.skill robot_yaml=ur5e sim_env_yaml=tabletop_push
@@ -61,9 +61,9 @@ def test_the_plan_as_json() -> None:
     assert plan["then"][-1] == "end after 3 s"
 
 
-def test_only_kernel_and_hal_get_the_key() -> None:
+def test_only_those_who_sign_get_the_key() -> None:
     plan = make_plan(sim(record=Path("somewhere")))
-    assert [node.name for node in plan.nodes if node.gets_key] == ["hal", "safety_kernel"]
+    assert [node.name for node in plan.nodes if node.gets_key] == ["hal", "safety_kernel", "world"]
     assert [node.name for node in plan.nodes if not node.critical] == ["recorder"]
 
 

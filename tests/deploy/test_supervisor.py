@@ -59,6 +59,19 @@ def test_a_signal_ends_in_order_and_leaves_nothing(start: Start, number: signal.
     assert set(Path("/dev/shm").iterdir()) <= before
 
 
+@pytest.mark.parametrize("fault", ["refuse?", "die_early?"])
+def test_a_node_that_may_fail_may_fail_to_come_up(start: Start, fault: str) -> None:
+    graph = start(("first", ""), ("extra", fault), ("last", ""), seconds=0.3)
+    summary = graph.end()
+    assert summary["returncode"] == 0, graph.lines
+    assert summary["exit_reason"] == "0.3 s are over"
+    (failure,) = summary["failures"]
+    assert failure.startswith("extra ")
+    assert "the graph goes on without it" in failure
+    active = [line.split("│")[0].strip() for line in graph.lines if "active as" in line]
+    assert active == ["first", "last"]
+
+
 def test_the_second_signal_kills_at_once(start: Start) -> None:
     graph = start(("first", "cling"))
     graph.wait_active(1)

@@ -20,6 +20,7 @@ from openral.sim.rollout import Observation
 from openral.skill.policy_host import Answer, InlinePolicy, Loaded, PolicyOrder
 from openral.skill.policy_process import PolicyProcess
 from openral.skill.skill import SkillContext
+from tests.deploy.small_graph import family
 from tests.ros.conftest import wait_until
 
 ROBOT = load_robot("so101_follower")
@@ -84,7 +85,8 @@ def test_a_policy_that_hangs_is_ended(policy: PolicyProcess) -> None:
 def test_a_policy_that_is_stopped_and_reads_nothing_delays_nobody(policy: PolicyProcess) -> None:
     load(policy, "wave")
     assert policy._process is not None
-    os.kill(policy._process.pid, signal.SIGSTOP)
+    for pid in family(policy._process.pid):
+        os.kill(pid, signal.SIGSTOP)
     heavy = SEEN._replace(images={"front": np.zeros((2000, 2000, 3), np.uint8)})
     began = time.monotonic()
     policy.ask(heavy, 0.5)

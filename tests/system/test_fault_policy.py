@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from openral.ros.goal import GoalStatus
 from openral.safety import topics
 from openral.safety.seal import Seal
 from openral.skill.topics import APPLIED
+from tests.deploy.small_graph import family
 from tests.hal.node_rig import ARMED, STRICT
 from tests.ros.conftest import Graph, _lend_domain, wait_until
 from tests.skill import skill_plugins
@@ -21,6 +23,8 @@ from tests.skill.live_rig import RunnerGraphRig
 from tests.system.graph import STILL, Observer, repeated
 from tests.system.standing import LOST_S, NO_JUMP, check_rest
 
+FAILING = ("raises", "hangs", "nan", "wide", "dies")
+HOSTILE = ("forks", "hogs", "closes", "deaf", "huge", "huge_bytes", "drips", "leaves_children")
 _SIZE = 0.06
 
 
@@ -33,7 +37,9 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunnerGraphRig]:
             graph = Graph(number)
             made = RunnerGraphRig(graph, "ur5e", real_time=STRICT)
             try:
-                made.start_all("bare", "answer_timeout_s=1.0")
+                folders = f"policy_folders=[{tmp_path_factory.getbasetemp()}]"
+                limits = ("policy_memory_gb=2.0", "policy_tasks=32", folders)
+                made.start_all("bare", "answer_timeout_s=1.0", *limits)
                 yield made
             finally:
                 made.close()
@@ -48,7 +54,7 @@ def observer(rig: RunnerGraphRig) -> Iterator[Observer]:
 
 
 @repeated
-@pytest.mark.parametrize("policy", ["raises", "hangs", "nan", "wide", "dies"])
+@pytest.mark.parametrize("policy", [*FAILING, *HOSTILE])
 def test_a_failing_policy_ends_the_motion(
     rig: RunnerGraphRig, observer: Observer, tmp_path: Path, policy: str, repetition: int
 ) -> None:
@@ -63,6 +69,33 @@ def test_a_failing_policy_ends_the_motion(
     time.sleep(0.3)
     check_rest(observer, at)
     assert observer.poses[-1].speed < STILL
+
+
+@repeated
+def test_a_policy_that_attacks_the_graph_reaches_nobody(
+    rig: RunnerGraphRig, observer: Observer, tmp_path: Path, repetition: int
+) -> None:
+    told, began = tmp_path / "told", time.monotonic()
+    members = set().union(*(family(process.pid) for process in rig.processes))
+    status, result = rig.run(
+        "breaks_out",
+        rows=10,
+        size=_SIZE,
+        after=2,
+        told=str(told),
+        victims=[process.pid for process in rig.processes],
+        elsewhere="/openral-was-here",
+    )
+    assert (status, result.reason) == (GoalStatus.ABORTED, "policy_failed"), result
+    assert "tried everything" in result.message
+    outcomes = json.loads(told.read_text())
+    for name in ("mem", "ptrace", "environ", "pidfd_getfd", "kill", "pidfd kill", "stop"):
+        assert all(text.startswith("refused") for text in outcomes[name]), outcomes
+    assert outcomes["environment"] == []
+    assert all(process.poll() is None for process in rig.processes)
+    rig.still()
+    assert observer.drift_since(time.monotonic() - began) < 2 * _SIZE + 0.1
+    wait_until(lambda: not set().union(*(family(p.pid) for p in rig.processes)) - members)
 
 
 @repeated

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,27 +19,44 @@ def domain_lock(domain: int) -> Iterator[None]:
 
     The system lets it go when the process ends, however that happens.
     """
-    path = Path(tempfile.gettempdir()) / f"openral-graph-{domain}.lock"
+    path = _folder() / f"openral-{os.geteuid()}-graph-{domain}.lock"
     descriptor = _open(path)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = path.read_text().strip() or "unknown"
+            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
             raise ConfigError(
                 f"domain {domain} has a graph already (process {holder}): end that one, "
                 "or give this one a domain of its own with --domain"
             ) from None
-        with contextlib.suppress(OSError):  # another user's file tells no process
-            os.truncate(path, 0)
-            os.write(descriptor, str(os.getpid()).encode())
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(descriptor)
 
 
+def _folder() -> Path:
+    """The user's own for such things, where there is one, else the common one."""
+    own = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nowhere")
+    with contextlib.suppress(OSError):
+        found = own.stat()
+        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700:
+            return own
+    return Path(tempfile.gettempdir())
+
+
 def _open(path: Path) -> int:
+    """The file itself, never what somebody has put in its place."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except PermissionError:  # another user made it
-        return os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be used to hold the domain: {error.strerror}") from None
+    found = os.fstat(descriptor)
+    if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1:
+        os.fchmod(descriptor, 0o600)
+        return descriptor
+    os.close(descriptor)
+    raise ConfigError(f"{path} is not this user's own file: remove it, or set XDG_RUNTIME_DIR")

@@ -1,7 +1,8 @@
 """Starts a node's program so that it cannot outlive the supervisor.
 
 `python -m openral.deploy.launch PARENT SIGNAL NICE MODULE name=value ...`: the system sends SIGNAL
-to this process as soon as PARENT is gone, however PARENT ended.
+to this process as soon as PARENT is gone, however PARENT ended. The memory of a node cannot be read
+by other processes of the user from here on, and a lent key is taken before the node is imported.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from openral.safety.run_key import RunKey
 from openral.signals import heed_signals
+from openral.undumpable import make_undumpable
 
 _PR_SET_PDEATHSIG = 1
 
@@ -41,6 +44,8 @@ def main() -> None:
     parent, number, nice, module = sys.argv[1:5]
     die_with(int(parent), int(number))
     be_nice(int(nice))
+    make_undumpable()
+    RunKey.receive_or_exit()
     sys.argv = [module, *sys.argv[5:]]
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -38,7 +38,7 @@ class NodeSpec:
     """Run as `python -m MODULE name=value ...`."""
     parameters: Mapping[str, Any]
     gets_key: bool = False
-    """Whether it is lent the key that signs what may move the robot."""
+    """Whether it is lent the key that signs what may move the robot and what that rests on."""
     critical: bool = True
     """Whether the graph must end if it does."""
     pulse: Pulse | None = None

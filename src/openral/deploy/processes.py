@@ -12,6 +12,7 @@ from openral.deploy.log_stream import LogStream
 from openral.deploy.plan import Plan
 from openral.ros.dds_config import Network
 from openral.safety.run_key import RunKey
+from openral.undumpable import make_undumpable
 
 
 class Processes:
@@ -21,6 +22,7 @@ class Processes:
         self, plan: Plan, logs: LogStream, network: Network, on_change: Callable[[Child], None]
     ) -> None:
         """`on_change`, on a thread of its own: a child ended or was stopped."""
+        make_undumpable()
         key = RunKey.create()
         # A real HAL lets its motors go in order, also when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL

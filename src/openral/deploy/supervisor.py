@@ -17,6 +17,7 @@ from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
+from openral.deploy.other_graph import require_free_domain
 from openral.deploy.plan import NodeSpec, Plan
 from openral.deploy.processes import Processes
 from openral.deploy.streams import streams_of
@@ -57,10 +58,15 @@ class Supervisor:
         self._link: GraphLink | None = None
         self._goals: Goals | None = None
         self._phase = "starting"
+        self._coming_up = ""
+        self._without: set[str] = set()
+        """Nodes that may fail and did."""
+        self._noticed: Ended | None = None
 
     def run(self) -> Summary:
         """Returns when the run is over; the summary has the exit code and the reason."""
         with domain_lock(self._network.domain):
+            require_free_domain(self._network)
             return self._run()
 
     def _run(self) -> Summary:
@@ -100,6 +106,15 @@ class Supervisor:
 
     def _look(self) -> None:
         """Raises Ended if the run is over for a reason that does not lie in the skill."""
+        try:
+            self._look_around()
+        except Ended as ended:
+            self._noticed = ended
+            raise
+        if self._coming_up in self._without:
+            raise Ended.fault(f"{self._coming_up} did not come up")
+
+    def _look_around(self) -> None:
         if self._interrupted:
             raise Ended(f"interrupted ({self._interrupted})", 0)
         while self._changed:
@@ -123,6 +138,7 @@ class Supervisor:
         return next((child.last_words for child in children if child.spec.name == name), "")
 
     def _lost(self, name: str, text: str) -> None:
+        self._without.add(name)
         self._display.say(text)
         self.summary.failures.append(text)
         if self._link is not None:
@@ -153,6 +169,19 @@ class Supervisor:
             self._wake.clear()
 
     def _bring_up(self, spec: NodeSpec) -> None:
+        """Where a node may fail, the run goes on without it, whatever keeps it from coming up."""
+        self._coming_up = "" if spec.critical else spec.name
+        try:
+            self._lead_up(spec)
+        except Ended as ended:
+            if spec.critical or ended is self._noticed:
+                raise
+            if spec.name not in self._without:
+                self._lost(spec.name, f"{ended.reason}; the graph goes on without it")
+        finally:
+            self._coming_up = ""
+
+    def _lead_up(self, spec: NodeSpec) -> None:
         link = self._link
         assert link is not None
         managed = link.join(spec, _COME_UP_S)
@@ -162,7 +191,17 @@ class Supervisor:
         if spec.name == "hal":
             self._decide_clock()
         link.change(spec.name, "activate", _TRANSITION_S)
+        self._require_clock(spec)
         link.monitor.watch(spec, managed)
+
+    def _require_clock(self, spec: NodeSpec) -> None:
+        """Nobody has changed it between our word and the node's configuration."""
+        assert self._link is not None
+        if self.summary.clock is None:
+            return
+        wanted = self.summary.clock == "sim"
+        if self._link.parameter(spec.name, "use_sim_time") != wanted:
+            raise Ended.fault(f"{spec.name} does not run on {self.summary.clock} time")
 
     def _decide_clock(self) -> None:
         """One clock for all, and the HAL knows which: it has asked its backend."""

@@ -20,7 +20,7 @@ from openral.ros.lifecycle_machine import Outcome, State
 from openral.ros.lifecycle_node import LifecycleNode
 from openral.ros.node import USE_SIM_TIME
 from openral.ros.node_clock import CLOCK_TYPE
-from openral.ros.parameters import Descriptor, Parameter
+from openral.ros.parameters import Descriptor
 from openral.ros.priority import Urgency
 from openral.ros.qos import CLOCK
 from openral.safety.run_key import RunKey
@@ -84,7 +84,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
         self.tell_parameter(
             "control_modes", [m.value for m in ControlMode if m in hal.control_modes]
         )
-        self.set_parameters([Parameter(USE_SIM_TIME, time.simulated)])
+        self.tell_parameter(USE_SIM_TIME, time.simulated)
         self._on_tick(hal.read_state())
         self.log.info("connected", robot=robot.id, mode=mode, clock=time.name)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,9 +30,15 @@ def load_yaml(model: type[T], path: Path) -> T:
 def read_manifest(path: Path) -> str:
     """A manifest's text; ManifestError if it cannot be one."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        # Whoever opens a FIFO to read it waits for a writer, unless he says that he will not.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ManifestError(path, [Problem("not a regular file")])
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
             raise ManifestError(path, [Problem(f"larger than {_MAX_BYTES} bytes")])
-        return path.read_text(encoding="utf-8")
+        return content.decode("utf-8")
     except FileNotFoundError:
         raise ManifestError(path, [Problem("no such file")]) from None
     except (OSError, UnicodeDecodeError) as error:

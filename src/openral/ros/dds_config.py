@@ -13,6 +13,8 @@ DEFAULT_DOMAIN = 73
 """Not ROS's 0: a simulation must never join a live robot's graph by accident."""
 MAX_DOMAIN = 232
 RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+MAX_SAMPLE_BYTES = 64 * 1024 * 1024
+"""No larger message is sent or put together: a picture of 4096 × 4096 points has 48 MB."""
 _RMEM_MAX = Path("/proc/sys/net/core/rmem_max")
 _OFF = {"", "0", "no", "false", "off"}
 _AUTO = {"1", "yes", "true", "on", "auto"}
@@ -67,7 +69,8 @@ def cyclone_xml(network: Network) -> str:
         f"<Interfaces>{interfaces}</Interfaces>{multicast}"
         "<MaxMessageSize>65500B</MaxMessageSize></General>"
         f"<Discovery><ParticipantIndex>auto</ParticipantIndex>{discovery}</Discovery>"
-        f'<Internal><SocketReceiveBufferSize min="{_receive_buffer()}B" max="16MB"/></Internal>'
+        f'<Internal><SocketReceiveBufferSize min="{_receive_buffer()}B" max="16MB"/>'
+        f"<MaxSampleSize>{MAX_SAMPLE_BYTES}B</MaxSampleSize></Internal>"
         "</Domain></CycloneDDS>"
     )
 

@@ -11,6 +11,8 @@ from cyclonedds.internal import DDS
 
 from openral.errors import ConfigError, TransportError
 from openral.ros.dds_config import Network, cyclone_xml, warn_if_buffer_small
+from openral.ros.log import logger
+from openral.ros.loopback_sockets import hear_loopback_only
 
 _lock = threading.Lock()
 _FATAL, _ERROR = 1, 2
@@ -56,12 +58,15 @@ def _create(network: Network) -> Domain:
     # Cyclone would print a line for every bad packet, so that any peer could flood our logs.
     DDS._dll_handle.dds_set_log_mask(_FATAL | _ERROR)
     try:
-        return Domain(network.domain, cyclone_xml(network))
+        made = Domain(network.domain, cyclone_xml(network))
     except DDSException as error:
         where = f"interface '{network.interface}'" if network.interface else "the network"
         raise TransportError(
             f"cannot open DDS domain {network.domain} on {where}: {error}"
         ) from error
+    if network.is_local and (reason := hear_loopback_only(network.domain)):
+        logger().warning("this local graph can be reached from outside", reason=reason)
+    return made
 
 
 def delete(entity: Entity) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cyclonedds.builtin import (
     BuiltinDataReader,
+    BuiltinTopicDcpsParticipant,
     BuiltinTopicDcpsPublication,
     BuiltinTopicDcpsSubscription,
 )
@@ -44,6 +45,7 @@ class DdsTransport:
         self._uses: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._discovery: list[tuple[BuiltinDataReader, bool]] = []
+        self._people: BuiltinDataReader | None = None
         self._closed = False
 
     def _join(self) -> DomainParticipant:
@@ -114,6 +116,18 @@ class DdsTransport:
                 if sample.sample_info.valid_data and sample.sample_info.instance_state == 16
             ]
 
+    def participants(self) -> dict[bytes, str]:
+        """See `transport.Transport`."""
+        with self._lock:
+            if self._people is None:
+                self._people = BuiltinDataReader(self._participant, BuiltinTopicDcpsParticipant)
+            samples = self._people.read(_MANY)
+        return {
+            sample.key.bytes[:12]: place
+            for sample in samples
+            if sample.sample_info.valid_data and (place := _place(sample.qos))
+        }
+
     def close(self) -> None:
         """See `transport.Transport`."""
         if not self._closed:
@@ -122,3 +136,11 @@ class DdsTransport:
                 topics, self._topics = [*self._topics.values()], {}
                 delete_topics(self.domain, topics, lambda: dds_domain.delete(self._participant))
             dds_domain.release(self.network)
+
+
+def _place(qos: Qos) -> str:
+    """What a participant says of itself, in words; not to be believed, only to be told."""
+    told = {policy.key: policy.value for policy in qos if isinstance(policy, Policy.Property)}
+    host, pid = told.get("__Hostname", ""), told.get("__Pid", "")
+    words = (f"host {host}" if host else "", f"process {pid}" if pid else "")
+    return ", ".join(word for word in words if word).encode("ascii", "replace").decode()[:80]

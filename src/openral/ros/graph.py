@@ -99,6 +99,17 @@ class Graph:
         shown = [n for n in found.values() if hidden or "/_" not in n.full_name]
         return sorted(shown, key=lambda node: node.full_name)
 
+    def places(self) -> dict[str, str]:
+        """Where nodes run, by full name, as far as their participants tell."""
+        hosts = self._transport.participants()
+        found = {}
+        for info in self._alive(self._transport.endpoints()):
+            place = hosts.get(bytes(info.gid.data)[:12])
+            for node in info.node_entities_info_seq:
+                if place:
+                    found[names.full_name(node.node_name, node.node_namespace)] = place
+        return found
+
     def topics(self) -> list[TopicEntry]:
         """All topics by name."""
         return self._entries(names.topic_of_wire, "")

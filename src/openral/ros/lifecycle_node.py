@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from openral.errors import LifecycleError, OpenralError
@@ -16,7 +16,8 @@ from openral.ros.lifecycle_machine import (
     State,
     Transition,
 )
-from openral.ros.node import Node, TypeName, interface_name
+from openral.ros.node import USE_SIM_TIME, Node, TypeName, interface_name
+from openral.ros.parameters import Parameter, SetResult
 from openral.ros.publisher import Publisher
 from openral.ros.qos import DEFAULT, QoS, as_qos
 from openral.ros.types import Message
@@ -46,6 +47,7 @@ class LifecycleNode(Node):
         """To be called by the node when it can never go on; its program ends then."""
         self._machine = LifecycleMachine(self._run_hook, self._announce)
         self._transition_lock = threading.Lock()
+        self.add_on_set_parameters_callback(self._keep_clock)
         self.before_destroy(self._shut_down)
         with self.context.presence.one_announcement():
             self._events = self.create_publisher(
@@ -63,6 +65,19 @@ class LifecycleNode(Node):
     def state(self) -> State:
         """Where the node is in its life."""
         return self._machine.state
+
+    def _keep_clock(self, parameters: Sequence[Parameter]) -> SetResult:
+        """Whose time counts is decided before a node is configured; the node itself may change it
+        with `tell_parameter`."""
+        changes = any(
+            parameter.name == USE_SIM_TIME
+            and parameter.value != self.get_parameter(USE_SIM_TIME).value
+            for parameter in parameters
+        )
+        if changes and self.state is not State.UNCONFIGURED:
+            reason = f"'{USE_SIM_TIME}' is fixed while {self.full_name} is {self.state.label}"
+            return SetResult(False, reason)
+        return SetResult(True)
 
     def on_configure(self, previous: State) -> Outcome:
         """Acquire what the node needs."""

@@ -231,6 +231,10 @@ class MemoryTransport:
             readers = [_endpoint(r, False) for there in self._readers.values() for r in there]
         return writers + readers
 
+    def participants(self) -> dict[bytes, str]:
+        """See `transport.Transport`."""
+        return {}
+
     def close(self) -> None:
         """See `transport.Transport`."""
         with self._lock:

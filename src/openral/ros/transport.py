@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -123,6 +123,9 @@ class Transport(Protocol):
 
     def endpoints(self) -> Sequence[RemoteEndpoint]:
         """Every endpoint that discovery knows now."""
+
+    def participants(self) -> Mapping[bytes, str]:
+        """Where participants say that they run, by the first twelve bytes of their guid."""
 
     def close(self) -> None:
         """Leaves the graph; safe to call twice."""

@@ -1,24 +1,39 @@
-"""The key of one run: whoever starts the graph makes it, kernel and HAL get it, nobody else."""
+"""The key of one run: whoever starts the graph makes it, kernel, HAL and world get it, no one else.
+
+It is handed over only to a process that has made its own memory unreadable for others, over a
+socket that did not exist before.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+import socket
+import struct
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import ClassVar
 
 from openral.errors import ConfigError
+from openral.undumpable import descends_from_me, exposed, make_undumpable
 
 KEY_VARIABLE = "OPENRAL_RUN_KEY_FD"
-"""Names the inherited file descriptor that the key can be read from, once."""
+"""Names the inherited socket over which the key can be asked for, once."""
 KEY_BYTES = 32
+_WAIT_S = 30.0
+_GIVEN, _REFUSED = b"\x01", b"\x00"
+_CREDENTIALS = struct.Struct("=iII")
+_ASK = b"?"
 
 
 class RunKey:
     """Secret bytes that do not show when printed, logged or put into a traceback."""
 
     __slots__ = ("_secret",)
+    _early: ClassVar[RunKey | None] = None
 
     def __init__(self, secret: bytes) -> None:
         if len(secret) != KEY_BYTES:
@@ -31,16 +46,41 @@ class RunKey:
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
+    def receive_or_exit(cls) -> None:
+        """Takes a lent key now, for `inherited` later; nothing where none was lent.
+
+        To be called before anything else is imported: this process is undumpable from then on.
+        """
+        if KEY_VARIABLE in os.environ:
+            try:
+                RunKey._early = cls._asked_for()
+            except ConfigError as error:
+                sys.exit(f"error: {error}")
+
+    @classmethod
     def inherited(cls) -> RunKey:
-        """Takes the key that the parent lent; the variable and the descriptor are gone after."""
+        """The key that the parent lent, once; the variable and the descriptor are gone after."""
+        early, RunKey._early = RunKey._early, None
+        return cls._asked_for() if early is None else early
+
+    @classmethod
+    def offered(cls) -> RunKey | None:
+        """`inherited`, or None where no key was lent."""
+        lent = RunKey._early is not None or KEY_VARIABLE in os.environ
+        return cls.inherited() if lent else None
+
+    @classmethod
+    def _asked_for(cls) -> RunKey:
         named = os.environ.pop(KEY_VARIABLE, None)
         if named is None:
             raise ConfigError(
                 f"no run key: {KEY_VARIABLE} is not set; whoever starts the graph must lend one"
             )
         try:
-            with os.fdopen(int(named), "rb") as pipe:
-                return cls(pipe.read(KEY_BYTES + 1))
+            with socket.socket(fileno=int(named)) as link:
+                link.set_inheritable(False)
+                make_undumpable()
+                return cls(_fetched(link))
         except (ValueError, OSError) as error:
             raise ConfigError(
                 f"no run key: {KEY_VARIABLE} names descriptor '{named}': {error}"
@@ -54,18 +94,32 @@ class RunKey:
     def lent(self) -> Iterator[Loan]:
         """For starting one child: `Popen(..., env=env | loan.environment, pass_fds=loan.fds)`.
 
-        The key lies in a pipe, so it can be read once and stands in no file, argument or
-        environment.
+        Nothing lies ready: a thread waits until the child has made itself undumpable and asks.
         """
-        read_end, write_end = os.pipe()
-        try:
-            os.write(write_end, self._secret)
-        finally:
-            os.close(write_end)
-        try:
-            yield Loan({KEY_VARIABLE: str(read_end)}, (read_end,))
-        finally:
-            os.close(read_end)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        threading.Thread(
+            target=self._serve, args=(ours,), name="openral-run-key", daemon=True
+        ).start()
+        with theirs:
+            yield Loan({KEY_VARIABLE: str(theirs.fileno())}, (theirs.fileno(),))
+
+    def _serve(self, link: socket.socket) -> None:
+        """Answers the first who asks; ends with the child if it never does."""
+        with link, suppress(OSError):
+            room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(struct.calcsize("i"))
+            data, ancillary, _, _ = link.recvmsg(len(_ASK), room, socket.MSG_CMSG_CLOEXEC)
+            pid, uid, descriptors = _asker(ancillary)
+            replies = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+            if data != _ASK or len(replies) != 1:
+                for reply in replies:
+                    reply.close()
+                return
+            with replies[0] as reply:
+                why = exposed(pid, uid)
+                if not why and not descends_from_me(pid):
+                    why = f"process {pid} was not started by this one"
+                reply.sendall(_REFUSED + why.encode() if why else _GIVEN + self._secret)
 
     def __repr__(self) -> str:
         return "RunKey(…)"
@@ -76,7 +130,37 @@ class RunKey:
 
 @dataclass(frozen=True)
 class Loan:
-    """What a child must be given to find the key."""
+    """What a child must be given to ask for the key."""
 
     environment: dict[str, str]
     fds: tuple[int, ...]
+
+
+def _fetched(link: socket.socket) -> bytes:
+    """Asks with a new socket: the inherited one may have been copied while this process was open.
+
+    Who has such a copy can ask as well, but the system tells the lender who asks.
+    """
+    mine, answer_to = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with mine:
+        with answer_to:
+            socket.send_fds(link, [_ASK], [answer_to.fileno()])
+        mine.settimeout(_WAIT_S)
+        told = mine.recv(4096)
+    if not told:
+        raise OSError("whoever lent it went away")
+    if told[:1] != _GIVEN:
+        raise OSError(f"it was refused: {told[1:].decode(errors='replace')}")
+    return told[1:]
+
+
+def _asker(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, int, list[int]]:
+    """Process, user and descriptors by the system's word."""
+    pid, uid, descriptors = 0, 0, list[int]()
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            pid, uid, _ = _CREDENTIALS.unpack(data[: _CREDENTIALS.size])
+        elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            count = len(data) // struct.calcsize("i")
+            descriptors += struct.unpack(f"={count}i", data[: count * struct.calcsize("i")])
+    return pid, uid, descriptors

@@ -6,31 +6,35 @@ import contextlib
 import os
 import pickle
 import queue
+import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from multiprocessing.connection import Connection
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError, OpenralError, PolicyFailed
-from openral.signals import ENDING
 from openral.sim.rollout import Observation
+from openral.skill.limits import PolicyLimits
 from openral.skill.policy_host import Answer, Loaded, PolicyOrder, load, think
+from openral.skill.policy_wire import ReplyReader, receive_request, reply, request
 
-_MODULE = "openral.skill.policy_process"
+_WARDEN = "openral.skill.policy_warden"
 _FAREWELL_S = 0.5
-_PARENT_CHECK_S = 0.5
-_NICE = 5
-"""A policy that takes all cores must not delay the kernel's heartbeat."""
+_CLEANING_S = 6.0
 
 
 class PolicyProcess:
-    """The parent's side."""
+    """The runner's side. The process that it starts is a warden, which confines the policy."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: PolicyLimits | None = None) -> None:
+        self._limits = limits or PolicyLimits()
+        self._folder = ""
+        self._reason = -1
         self._process: subprocess.Popen[bytes] | None = None
         self._link: _Link | None = None
         self._give_up: float | None = None
@@ -47,10 +51,19 @@ class PolicyProcess:
             return
         self.close()
         ours, theirs = socket.socketpair()
-        with theirs:
+        self._reason, told = os.pipe()
+        self._folder = tempfile.mkdtemp(prefix="openral-policy-")
+        command = [sys.executable, "-m", _WARDEN, str(theirs.fileno()), str(told), self._folder]
+        try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _MODULE, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+                [*command, self._limits.to_text(), str(os.getpid())],
+                pass_fds=[theirs.fileno(), told],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
+        finally:
+            theirs.close()
+            os.close(told)
         self._link = _Link(ours)
         self._send(("load", order), timeout_s)
 
@@ -71,12 +84,14 @@ class PolicyProcess:
             self._kept = False
             return self._loaded
         try:
-            if self._link.pipe.poll():
+            if (message := self._link.replies.poll()) is not None:
                 self._give_up = None
-                return self._opened(self._link.pipe.recv())
-        except (EOFError, OSError):
-            code = self._exit_code()
-            raise PolicyFailed(f"the policy's process died with exit code {code}") from None
+                return self._opened(message)
+        except EOFError:
+            raise PolicyFailed(self._how_it_ended()) from None
+        except PolicyFailed:
+            self._loaded = None
+            raise
         if self._give_up is not None and time.monotonic() > self._give_up:
             self.close(kill=True)
             raise PolicyFailed(f"the policy gave no answer within {self._timeout_s:g} s")
@@ -101,10 +116,22 @@ class PolicyProcess:
         if process is None or link is None:
             return
         if kill:
-            process.kill()
+            process.terminate()
         link.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_FAREWELL_S)
+        self._end(process)
+        os.close(self._reason)
+        shutil.rmtree(self._folder, ignore_errors=True)  # if the warden could not
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """The warden ends the policy and all that it started."""
+        if process.poll() is None:
+            process.terminate()
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_CLEANING_S)
         process.kill()
         process.wait()
 
@@ -113,30 +140,40 @@ class PolicyProcess:
             raise PolicyFailed("the policy's process was ended")
         if timeout_s is not None:
             self._timeout_s, self._give_up = timeout_s, time.monotonic() + timeout_s
-        self._link.outbox.put(pickle.dumps(message))
+        self._link.outbox.put(request(message))
 
-    def _opened(self, message: Any) -> Loaded | Answer:
+    def _opened(self, message: Loaded | Answer | OpenralError) -> Loaded | Answer:
         if isinstance(message, OpenralError):
             self._loaded = None  # whatever it is now, it is not as it was loaded
             raise message
-        assert isinstance(message, Loaded | Answer)
         if isinstance(message, Loaded):
             self._loaded = message
         return message
 
-    def _exit_code(self) -> int | None:
-        assert self._process is not None
+    def _how_it_ended(self) -> str:
+        """The warden's reason, or what became of the policy; one that lives on is ended."""
+        process = self._process
+        assert process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_FAREWELL_S)
-        return self._process.returncode
+            process.wait(_FAREWELL_S)
+        if process.poll() is None and not _ready(self._reason):
+            self.close(kill=True)
+            return "the policy's process does not listen any more; it was ended"
+        if _ready(self._reason) and (words := os.read(self._reason, 4096)):
+            return f"the policy's process was ended: {words.decode(errors='replace')}"
+        return f"the policy's process died with exit code {process.returncode}"
+
+
+def _ready(descriptor: int) -> bool:
+    return bool(select.select([descriptor], [], [], 0)[0])
 
 
 class _Link:
-    """The pipe to the child; a thread writes, so that a child that does not read delays nobody."""
+    """The socket to the child; a thread writes: a child that does not read delays nobody."""
 
     def __init__(self, ours: socket.socket) -> None:
         self.outbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self.pipe = Connection(os.dup(ours.fileno()))
+        self.replies = ReplyReader(ours)
         self._socket = ours
         self._writer = threading.Thread(target=self._write, name="openral-policy", daemon=True)
         self._writer.start()
@@ -144,61 +181,43 @@ class _Link:
     def _write(self) -> None:
         with contextlib.suppress(OSError):
             while message := self.outbox.get():
-                self.pipe.send_bytes(message)
+                self._socket.sendall(message)
 
     def close(self) -> None:
         self.outbox.put(b"")
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # also ends a write that is under way
-        self._socket.close()
         self._writer.join()
-        self.pipe.close()
+        self._socket.close()
 
 
-def serve(pipe: Connection) -> None:
-    """The child's side, until the parent lets go."""
+def serve_on(descriptor: int) -> None:
+    """The child's side, until the runner lets go."""
+    with (
+        contextlib.suppress(BrokenPipeError, ConnectionResetError, EOFError),
+        socket.socket(fileno=descriptor) as link,
+    ):
+        link.set_inheritable(False)
+        _serve(link)
+
+
+def _serve(link: socket.socket) -> None:
     skill = None
     while True:
-        try:
-            kind, content = pipe.recv()
-        except EOFError:
-            return
+        kind, content = receive_request(link)
         try:
             if kind == "load":
                 skill = load(content)
-                pipe.send(Loaded(tuple(skill.cameras)))
+                link.sendall(reply(Loaded(tuple(skill.cameras))))
             elif skill is not None and kind == "reset":
                 skill.reset(content)
             elif skill is not None:
-                pipe.send(think(skill, content))
+                link.sendall(reply(think(skill, content)))
         except (PolicyFailed, CapabilityMismatch) as error:
-            pipe.send(type(error)(str(error)))
+            link.sendall(reply(type(error)(str(error))))
         except OpenralError as error:
-            pipe.send(ConfigError(str(error)))
+            link.sendall(reply(ConfigError(str(error))))
+        except OSError:
+            raise
         except Exception as error:
-            pipe.send(PolicyFailed(f"the policy raised {error!r}"))
-
-
-def _watch_parent(parent: int) -> None:
-    """A policy that hangs must not outlive the runner, however that ends."""
-    while os.getppid() == parent:
-        time.sleep(_PARENT_CHECK_S)
-    os._exit(1)
-
-
-def main() -> None:
-    """Serves on the descriptor that is the first argument."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
-    os.nice(_NICE)
-    watch = threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True)
-    watch.start()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        serve(Connection(int(sys.argv[1])))
-    os._exit(0)  # a policy's own threads are not waited for
-
-
-if __name__ == "__main__":
-    main()
+            link.sendall(reply(PolicyFailed(f"the policy raised {error!r}")))

@@ -18,6 +18,7 @@ from openral.ros.lifecycle_node import LifecycleNode
 from openral.skill import topics
 from openral.skill.chunk_maker import ChunkMaker
 from openral.skill.goal_order import Ending, GoalOrder
+from openral.skill.limits import PolicyLimits
 from openral.skill.policy_host import InlinePolicy, PolicyHost
 from openral.skill.policy_process import PolicyProcess
 from openral.skill.runner_graph import RunnerGraph
@@ -92,10 +93,15 @@ class SkillRunnerNode(LifecycleNode):
         self._goals += 1
         inline = self.settings.policy == "inline"
         if self._policy is None:
-            self._policy = InlinePolicy() if inline else PolicyProcess()
+            self._policy = InlinePolicy() if inline else PolicyProcess(self._limits())
         maker = ChunkMaker(f"{order.seed}/{self._goals}" if inline else None)
         run = SkillRun(self.graph, self.settings, self._scene, order, self._policy, maker)
         self._run = self.graph.listener = run
+
+    def _limits(self) -> PolicyLimits:
+        settings = self.settings
+        memory = round(settings.policy_memory_gb * 1e9)
+        return PolicyLimits(memory, settings.policy_tasks, tuple(settings.policy_folders))
 
     def step(self) -> Any:
         """Does what is due; the result's message once the goal has ended, else None."""

@@ -19,6 +19,8 @@ class RunnerParameters(NodeSettings):
         "wait_s": (0.1, 600.0),
         "drop_patience_s": (0.0, 60.0),
         "lead_s": (0.0, 0.2),
+        "policy_memory_gb": (0.0, 1e6),
+        "policy_tasks": (0, 1_000_000),
     }
     CHOICES: ClassVar[Choices] = {"policy": ("process", "inline")}
 
@@ -30,6 +32,12 @@ class RunnerParameters(NodeSettings):
     """Rows a second of a skill without a manifest where there is no scene to say it."""
     policy: str = "process"
     """Where policies run: in a process of their own, or inline for lock-step."""
+    policy_memory_gb: float = 0.0
+    """Memory that a policy's process and all that it starts may use; 0: 75 % of the machine's."""
+    policy_tasks: int = 0
+    """Processes and threads that a policy may have; 0: 128, or four a core."""
+    policy_folders: list[str] = field(default_factory=list)
+    """Where a policy may write, besides a temporary folder and the user's cache."""
     control_modes: list[str] = field(default_factory=list)
     """Modes that the HAL can execute; empty: the HAL node is asked."""
     hal_node: str = "/hal"

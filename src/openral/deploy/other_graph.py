@@ -1,0 +1,47 @@
+"""Whether a domain has a graph already, on this machine or on any other of the network."""
+
+from __future__ import annotations
+
+import time
+
+from openral.errors import ConfigError
+from openral.ros.context import Context
+from openral.ros.dds_config import Network
+from openral.ros.graph import Graph
+
+UNIQUE = ("/supervisor", "/hal", "/safety_kernel")
+"""Nodes that a domain has once."""
+_LISTEN_S, _AT_MOST_S = 0.5, 3.0
+_FORGOTTEN_S = {True: 3.5, False: 10.5}
+"""How long a graph that was killed is still seen, on this machine alone and on a network."""
+_POLL_S = 0.1
+
+
+def require_free_domain(network: Network) -> None:
+    """ConfigError if somebody else's graph is there; nothing is said to it, it is only listened to.
+
+    To be called before this graph's own nodes are started.
+    """
+    context = Context(network)
+    graph = Graph(context)
+    try:
+        graph.settle(_LISTEN_S, _AT_MOST_S)
+        give_up = time.monotonic() + _FORGOTTEN_S[network.is_local]
+        while found := _unique(graph):
+            if time.monotonic() > give_up:
+                named = ", ".join(f"{name} ({place})" for name, place in found.items())
+                raise ConfigError(
+                    f"domain {network.domain} has a graph already: {named}; end that one, "
+                    "or give this one a domain of its own with --domain"
+                )
+            time.sleep(_POLL_S)
+    finally:
+        graph.close()
+        context.close()
+
+
+def _unique(graph: Graph) -> dict[str, str]:
+    """Nodes of a graph that are there, and where."""
+    there = [node.full_name for node in graph.nodes()]
+    places = graph.places()
+    return {name: places.get(name, "somewhere") for name in UNIQUE if name in there}

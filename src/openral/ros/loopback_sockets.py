@@ -1,0 +1,55 @@
+"""Sockets that hear this machine only.
+
+Cyclone DDS binds what it receives with to all addresses, also on the loopback interface (its issues
+1923 and 2090): whoever reaches this machine could send into a local graph. Once they are made they
+are tied to the loopback device, which needs no privilege.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+
+_LOOPBACK = b"lo\0"
+_BASE_PORT, _PORTS_OF_DOMAIN = 7400, 250
+_ANY = ("0.0.0.0", "::")
+
+
+def receiving_sockets(domain: int) -> list[socket.socket]:
+    """Copies of this process's sockets of a domain that are bound to all addresses; close them."""
+    first = _BASE_PORT + _PORTS_OF_DOMAIN * domain
+    found = []
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
+        try:
+            made = socket.socket(fileno=os.dup(int(name)))
+        except OSError:  # no socket, or closed meanwhile
+            continue
+        if _receives(made, range(first, first + _PORTS_OF_DOMAIN)):
+            found.append(made)
+        else:
+            made.close()
+    return found
+
+
+def _receives(made: socket.socket, ports: range) -> bool:
+    if made.family not in (socket.AF_INET, socket.AF_INET6) or made.type != socket.SOCK_DGRAM:
+        return False
+    try:
+        address, port = made.getsockname()[:2]
+    except OSError:
+        return False
+    return address in _ANY and port in ports
+
+
+def hear_loopback_only(domain: int) -> str:
+    """Ties the domain's sockets to the loopback device; why that cannot be, or nothing."""
+    sockets = receiving_sockets(domain)
+    try:
+        for made in sockets:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _LOOPBACK)
+    except OSError as error:
+        return f"the sockets of domain {domain} hear all networks: {error.strerror}"
+    finally:
+        for made in sockets:
+            made.close()
+    return "" if sockets else f"no sockets of domain {domain} were found"
