@@ -21,8 +21,13 @@ def receiving_sockets(domain: int) -> list[socket.socket]:
     found = []
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
         try:
-            made = socket.socket(fileno=os.dup(int(name)))
-        except OSError:  # no socket, or closed meanwhile
+            copy = os.dup(int(name))
+        except OSError:  # closed meanwhile
+            continue
+        try:
+            made = socket.socket(fileno=copy)
+        except OSError:  # no socket
+            os.close(copy)
             continue
         if _receives(made, range(first, first + _PORTS_OF_DOMAIN)):
             found.append(made)
