@@ -47,11 +47,20 @@ print(*heard)
 def test_all_receiving_sockets_are_tied_to_loopback(domain: int) -> None:
     with Context(Network(domain)):
         made = receiving_sockets(domain)
-        assert len(made) == 2
+        assert len(made) >= 2  # the lender of domains for tests may hold one more
         for link in made:
             device = link.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
             assert device.rstrip(b"\0") == b"lo"
             link.close()
+
+
+def test_looking_for_sockets_opens_nothing(domain: int) -> None:
+    with Context(Network(domain)), Path("/dev/null").open() as _:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for _ in range(3):
+            for link in receiving_sockets(domain):
+                link.close()
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 @pytest.mark.parametrize(("network", "answer"), [("lo", "refused"), ("wire0", "taken")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from openral.ros.rate_meter import RateReport
     from openral.ros.recording import Record
 
+MAX_MEMORY_BYTES = 4 << 30
 BagOption = Annotated[
     Path | None, typer.Option("--bag", help="Ask this recording instead of the live graph.")
 ]
@@ -23,6 +25,7 @@ def topics_of(bag: Path) -> dict[str, str]:
     """Recorded topics and their types."""
     from openral.ros.recording import Recording
 
+    _bound_memory()
     return {topic.name: topic.type for topic in Recording(bag).topics.values()}
 
 
@@ -30,6 +33,7 @@ def messages_of(bag: Path, topic: str, limit: int) -> Iterator[Record]:
     """The first messages of a topic; all if `limit` is 0."""
     from openral.ros.recording import Recording
 
+    _bound_memory()
     return islice(Recording(bag).messages([_absolute(topic)]), limit or None)
 
 
@@ -41,6 +45,13 @@ def rate_of(bag: Path, topic: str, window: int) -> RateReport | None:
     for record in messages_of(bag, topic, 0):
         meter.tick(record.log_time)
     return meter.report()
+
+
+def _bound_memory() -> None:
+    """A recording from anywhere may unpack to any size: then it is damaged, not this machine."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY_BYTES:
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, hard))
 
 
 def _absolute(topic: str) -> str:

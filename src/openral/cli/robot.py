@@ -117,15 +117,16 @@ def import_robot(
         str | None, typer.Option("--id", help="The robot's id; the file's name by default.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Overwrite a manifest that is there.")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that it may take.")] = 600.0,
 ) -> None:
     """Make a manifest from an MJCF or URDF model.
 
     Example: openral robot import my_arm.urdf && openral robot check my_arm
     """
     from openral.manifest import dump_yaml, user_robots
-    from openral.sim.importer import import_model
+    from openral.sim.import_process import import_apart
 
-    imported = import_model(model, name)
+    imported = import_apart(model, name, timeout)
     path = (out or user_robots()) / imported.robot.id / "robot.yaml"
     if path.exists() and not force:
         raise ConfigError(f"{path} exists; --force overwrites it, --id gives another name")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 
 _LOOPBACK = b"lo\0"
 _BASE_PORT, _PORTS_OF_DOMAIN = 7400, 250
@@ -21,12 +22,14 @@ def receiving_sockets(domain: int) -> list[socket.socket]:
     found = []
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
         try:
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
             copy = os.dup(int(name))
         except OSError:  # closed meanwhile
             continue
         try:
             made = socket.socket(fileno=copy)
-        except OSError:  # no socket
+        except OSError:
             os.close(copy)
             continue
         if _receives(made, range(first, first + _PORTS_OF_DOMAIN)):

@@ -24,6 +24,8 @@ from openral.skill.policy_host import Answer, Loaded, PolicyOrder, load, think
 from openral.skill.policy_wire import ReplyReader, receive_request, reply, request
 
 _WARDEN = "openral.skill.policy_warden"
+_KEY_VARIABLE = "OPENRAL_RUN_KEY_FD"
+"""Of `safety.run_key`: not even its name is a policy's business."""
 _FAREWELL_S = 0.5
 _CLEANING_S = 6.0
 
@@ -60,6 +62,7 @@ class PolicyProcess:
                 pass_fds=[theirs.fileno(), told],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                env={name: text for name, text in os.environ.items() if name != _KEY_VARIABLE},
             )
         finally:
             theirs.close()

@@ -125,7 +125,8 @@ class Recording:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    files = sorted(path.glob("*.mcap"), key=lambda file: (len(file.name), file.name))
+    found = [file for file in path.glob("*.mcap") if file.is_file()]  # a FIFO would be waited for
+    files = sorted(found, key=lambda file: (len(file.name), file.name))
     if not files:
         reason = "holds no .mcap file" if path.is_dir() else "does not exist"
         raise RecordingError(f"{path} {reason}; expected a recording's folder or an .mcap file")
