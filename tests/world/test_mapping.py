@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.hal.bridges.robot_tf import fixed_frames
 from openral.ros import msg
 from openral.ros.clock import NS
+from openral.ros.qos import LATCHED
 from openral.safety.surroundings import stamp_ns
 from openral.world import topics
 from openral.world.sensor_watch import Health
-from tests.world.two_cameras import PLACES, TwoCameras, at, cells
+from tests.world.two_cameras import PLACES, Speaker, TwoCameras, at, cells
 
 WALL = {name: (x + 1.0125, y, z) for name, (x, y, z) in PLACES.items()}
 """Where each camera's wall is."""
@@ -183,3 +185,29 @@ def test_what_stands_where_a_box_was_taken_from_is_seen_again(make: Make) -> Non
     bottom = surface[surface[:, 2] < surface[:, 2].min() + 0.02]
     far = bottom[bottom[:, 2] > table[0, 2] + 0.03]
     assert not at(map_, far).any(), "the box is not left behind"
+
+
+def test_two_publishers_of_one_depth_topic_make_the_camera_unusable(make: Make) -> None:
+    """A second simulator in the domain: a map of two worlds is none."""
+    rig = make()
+    assert rig.see().healthy
+    stranger = Speaker(rig.node, str(rig.folder))
+    rig.wait(0.1)
+    stranger.tell_depth("left", rig.now, 3.0)
+    rig.see()
+    rig.wait(0.1)
+    rig.see(1.0125, "left")
+    assert rig.states()["left"] == Health.MISCONFIGURED
+    assert not rig.maps[-1].healthy
+
+
+def test_a_lying_tf_does_not_misplace_what_a_camera_sees(make: Make) -> None:
+    rig = make()
+    frames = fixed_frames(rig.speaker.robot)
+    for frame in frames:
+        frame.transform.translation.x += 1.0
+    lies = rig.node.create_publisher(msg.TFMessage, "/tf_static", LATCHED)
+    lies.publish(msg.TFMessage(frames))
+    rig.executor.spin_until_idle()
+    map_ = rig.see()
+    assert map_.healthy and at(map_, list(WALL.values())).all()

@@ -118,7 +118,7 @@ class TwoCameras:
     def __init__(self, folder: Path, **parameters: Any) -> None:
         self._context = Context(transport=MemoryTransport())
         self.executor = Executor(self._context)
-        ref = manifest(folder)
+        ref = self.folder = manifest(folder)
         given = {"robot_yaml": ref, "use_sim_time": True, "size_m": 3.2, **parameters}
         self.node = Node("robot", context=self._context)
         self.speaker = Speaker(self.node, ref)
