@@ -51,7 +51,7 @@ def topic_rows(nodes: Iterable[Node], robot: RobotDescription) -> list[tuple[obj
                 if place == 2:  # what is promised is the publisher's to say
                     rows[name] = (end.type_name, end.qos, row[2], row[3])
     # In lock-step nobody needs to make time wait.
-    rows[time_lease.TOPIC] = (time_lease.TYPE, STATE, {"safety_kernel", "skill_runner"}, {"hal"})
+    rows[time_lease.TOPIC] = (time_lease.TYPE, STATE, {"recorder", "skill_runner"}, {"hal"})
     return [
         (f"`{name}`", f"`{kind}`", qos, listed(makers), listed(takers))
         for name, (kind, qos, makers, takers) in sorted(rows.items())

@@ -18,6 +18,7 @@ from openral.ros import msg
 from openral.ros.graph import Graph as GraphView
 from openral.safety.run_key import RunKey
 from openral.signals import ENDING
+from openral.skill.limits import PolicyLimits
 from tests.deploy.small_graph import alive, family
 from tests.ros.conftest import Graph, inheriting, wait_until
 from tests.system.graph import blind_robot
@@ -131,19 +132,25 @@ def test_a_node_that_starts_ends(graph: Graph, tmp_path: Path, number: signal.Si
 
 
 @each_signal
-def test_a_policy_ends(domain: int, number: signal.Signals) -> None:
-    """Ctrl-C, which the whole terminal gets, is its runner's to handle: it ends with that."""
+def test_a_policy_ends(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C and SIGHUP, which a whole terminal gets, are its runner's to handle."""
     ours, theirs = socket.socketpair()
-    command = [sys.executable, "-m", "openral.skill.policy_process", str(theirs.fileno())]
+    reason, told = os.pipe()
+    limits, runner = PolicyLimits().to_text(), str(os.getpid())
+    command = [sys.executable, "-m", "openral.skill.policy_warden", str(theirs.fileno())]
+    command += [str(told), str(tmp_path), limits, runner]
     with ours, inheriting(signal.SIG_IGN, blocked=True):
         with theirs:
             process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], start_new_session=True, restore_signals=False
+                command,
+                pass_fds=[theirs.fileno(), told],
+                start_new_session=True,
+                restore_signals=False,
             )
         try:
             wait_until(lambda: heeds(process.pid, signal.SIGTERM), 60.0)
             process.send_signal(number)
-            if number is signal.SIGINT:
+            if number is not signal.SIGTERM:
                 time.sleep(0.5)
                 assert process.poll() is None
                 ours.close()
@@ -151,6 +158,8 @@ def test_a_policy_ends(domain: int, number: signal.Signals) -> None:
         finally:
             process.kill()
             process.wait()
+            os.close(reason)
+            os.close(told)
 
 
 def heeds(pid: int, number: signal.Signals) -> bool:

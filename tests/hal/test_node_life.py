@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from openral.errors import ConfigError, LifecycleError
+from openral.graph.sealed import SealedPublisher
 from openral.hal import topics as hal_topics
 from openral.hal.node import ManifestHALLifecycleNode
 from openral.manifest.library import load_robot, robot_path
@@ -145,7 +146,9 @@ def test_an_exception_in_a_callback_makes_the_robot_hold(graph: Graph, ear: Any)
     up(node)
     kernel = graph.node("liar", apart=True)
     kind = "openral_msgs/msg/SafetyState"
-    out = kernel.create_publisher(kind, topics.SAFETY_STATE, topics.LATCHED)
+    out = SealedPublisher(
+        kernel.create_publisher, node._key, kind, topics.SAFETY_STATE, topics.LATCHED
+    )
     wait_until(lambda: out.has_subscribers)
     wait_until(lambda: node.live.failures._out.has_subscribers)
     out.publish(types.new(kind, epoch=1, beat=1, state=99))
@@ -190,7 +193,7 @@ def test_in_lock_step_nothing_happens_between_ticks(graph: Graph, ear: Any) -> N
     joints = ear("sensor_msgs/msg/JointState", topics.JOINT_STATES)
     node = make(graph, robot_yaml="ur5e", lockstep=True)
     up(node)
-    wait_until(lambda: node.live._joints._out.has_subscribers)
+    wait_until(lambda: node.live._joints._out.endpoints[0].has_subscribers)
     before = node.now()
     time.sleep(0.1)
     assert node.now() == before

@@ -73,7 +73,7 @@ def test_an_answer_to_what_was_before_a_reset_of_the_scene_is_not_executed(
     rig: Make, tmp_path: Path
 ) -> None:
     made = rig("ur5e")
-    made.start_all("tabletop_push")
+    made.start_all("tabletop_push", f"policy_folders=[{tmp_path}]")
     home = np.array(made.robot.home_position)
     aside = made.send("wave", 0.0, rows=100, after=1000, size=1.0)
     wait_until(lambda: np.abs(made.q - home).max() > 0.2)

@@ -16,6 +16,7 @@ from openral.ros.executor import Executor
 from openral.ros.memory_transport import MemoryTransport
 from openral.ros.node import Node, time_message
 from openral.ros.tf import Buffer
+from openral.safety.run_key import RunKey
 from openral.safety.topics import LATCHED, WORLD
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
@@ -35,7 +36,9 @@ class Room:
         self.executor.add_node(self.node)
         self.now = 100 * NS
         self.node.now = lambda: self.now  # type: ignore[method-assign]
-        self.mapping = Mapping(self.node, ROBOT, WorldParameters(), JointHistory(), Buffer())
+        self.mapping = Mapping(
+            self.node, RunKey.create(), ROBOT, WorldParameters(), JointHistory(), Buffer()
+        )
         self.mapping.open()
         make = self.node.create_publisher
         self.scene, self.user = (make(msg.WorldCollision, WORLD, LATCHED) for _ in range(2))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph.sealed import subscribe_sealed
 from openral.graph.time_lease import TOPIC, TYPE
 from openral.manifest import ControlMode
 from openral.ros.qos import STATE
@@ -54,7 +55,8 @@ def test_the_map_stays_fresh_while_the_mapper_is_frozen(graph: Graph, scene: Pat
     """What a busy machine did to the mapper: motion was dropped for want of a map."""
     live = start(graph, scene, sim_time=True)
     try:
-        leases = live.hear(TYPE, TOPIC, STATE)
+        leases: list[Any] = []
+        subscribe_sealed(live.node, live.key, TYPE, TOPIC, leases.append, STATE)
         stay = [[live.robot.home[name] for name in ARM]] * 3
         mapper = next(p for p in live.processes if "openral.world" in p.args)
         freeze = threading.Timer(0.5, mapper.send_signal, [signal.SIGSTOP])

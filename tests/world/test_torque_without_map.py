@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from openral.graph.deadlines import INPUT_S, SILENT_S
+from openral.graph.sealed import subscribe_sealed
 from openral.graph.time_lease import TOPIC, TYPE
 from openral.manifest.control import ControlMode
 from openral.manifest.library import robot_path
@@ -112,7 +113,8 @@ def stand_still_s(live: LiveGraph, limit_s: float) -> float:
 
 def test_time_waits_once_for_a_map_that_never_comes_again(live: LiveGraph) -> None:
     """Somebody else's mapper has died: simulated time stands for a while, and then no more."""
-    leases = live.hear(TYPE, TOPIC, STATE)
+    leases: list[Any] = []
+    subscribe_sealed(live.node, live.key, TYPE, TOPIC, leases.append, STATE)
     map_ = Map(live)
     live.arm()
     wait_until(lambda: live.propose(limp(live)).status == ACCEPTED)

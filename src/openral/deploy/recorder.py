@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from openral.errors import ConfigError, OpenralError, RecordingError
+from openral.graph.time_lease import LeaseHolder
 from openral.ros import Outcome, State, spin, types
 from openral.ros.given_parameters import given_parameters
 from openral.ros.lifecycle_node import LifecycleNode
@@ -27,6 +28,8 @@ _CHECK_S = 0.1
 _LOOK_S = (0.2, 5.0)
 """New topics are looked for often while they keep coming: a look costs as much as many messages."""
 _REPORT_EVERY_S = 1.0
+_LEASE_S, _BACKLOG = 0.25, 0.5
+"""How far simulated time may advance past this node, and with how much of its memory filled."""
 _END_S = 0.5
 """Whoever presses Ctrl-C does not wait longer than this for a slow disk."""
 _WARNING, _ERROR = 1, 2
@@ -43,6 +46,7 @@ class RecorderNode(LifecycleNode):
         self._failures = self.create_publisher("openral_msgs/msg/FailureTrigger", FAILURE, STATE)
         self._sink: BackgroundWriter | None = None
         self._recorder: Recorder | None = None
+        self._lease: LeaseHolder | None = None
         self._reported_lost, self._reported_at = 0, 0.0
         self._told_error = False
 
@@ -59,10 +63,15 @@ class RecorderNode(LifecycleNode):
         self._recorder = Recorder(self, self._sink, exclude=str(self._exclude) or None)
         self._pause_s, self._next_look = _LOOK_S[0], 0.0
         self.create_wall_timer(_CHECK_S, self._check)
+        self._lease = LeaseHolder(self, _LEASE_S)
+        self.create_wall_timer(_LEASE_S / 5, self._hold_time)
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
         """Writes what is left and completes the file."""
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.close()
         recorder, self._recorder = self._recorder, None
         sink, self._sink = self._sink, None
         if sink is not None:
@@ -72,6 +81,15 @@ class RecorderNode(LifecycleNode):
         if recorder is not None:
             recorder.close()
         return Outcome.SUCCESS
+
+    def _hold_time(self) -> None:
+        """Where simulated time can wait, it waits for what is still to be written."""
+        sink, lease = self._sink, self._lease
+        if sink is not None and lease is not None:
+            if sink.error is not None:
+                lease.release()
+            elif sink.backlog < _BACKLOG:
+                lease.extend()
 
     def _check(self) -> None:
         recorder, sink = self._recorder, self._sink

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 NS = 1_000_000_000
+_OVERTAKEN_NS = NS // 4
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,13 @@ class SimClock:
             call()
 
     def advance(self, now_ns: int) -> None:
-        """It is known to be this late: who owns the clock has stamped something so."""
+        """It is known to be this late: who owns the clock has stamped something so.
+
+        A stamp that is further ahead than a message can be overtaken by is no reason to believe it.
+        """
         with self._changed:
             told = self._told_ns
-        if self.ready and now_ns > self.now_ns():
+        if self.ready and 0 < now_ns - self.now_ns() <= _OVERTAKEN_NS:
             self.update(now_ns)
             with self._changed:
                 self._told_ns = told

@@ -19,6 +19,7 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from openral.signals import ENDING
 from openral.skill.confinement import confine
 from openral.skill.descendants import (
     adopt_orphans,
@@ -32,7 +33,7 @@ from openral.skill.limits import PolicyLimits
 from openral.undumpable import make_undumpable
 
 _LOOK_MS = 100
-_NICE = 10
+_NICE = 5
 """A policy that takes all cores must not delay the kernel's heartbeat, nor its warden."""
 _OWN_NICE = -10
 _PR_SET_PDEATHSIG = 1
@@ -48,6 +49,7 @@ def main() -> None:
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm)
     signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     runner = os.pidfd_open(int(sys.argv[5]))
     if os.getppid() != int(sys.argv[5]):
         os._exit(1)

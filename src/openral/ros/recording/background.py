@@ -39,6 +39,11 @@ class BackgroundWriter:
         self._thread.start()
 
     @property
+    def backlog(self) -> float:
+        """How much of the memory for waiting messages is used, 0 to 1."""
+        return self._bytes / self._most
+
+    @property
     def error(self) -> RecordingError | None:
         """Why writing stopped, if it did."""
         return self.writer.error
