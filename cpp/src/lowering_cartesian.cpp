@@ -150,7 +150,10 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
     missed = left;
     for (int k = 0; k < slot.count; ++k) {
       const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
-      point(row + 1)[j] = q[j];
+      if (!swings(j))
+        point(row + 1)[j] = q[j];
+      else
+        grip(j, row, q[j], q[j]);
     }
   }
   out.row = -1;
