@@ -20,7 +20,7 @@ bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
 }  // namespace
 
 Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
-    : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
+    : model_(model), skeleton_(skeleton), solver_(skeleton) {
   const std::size_t looks = kParts * (kDepth + 1);
   points_.resize((5 * kMaxRows + 8 + 2 * looks + kBends) * skeleton.coordinates);
   widths_.resize(points_.size());
@@ -41,8 +41,9 @@ Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
 }
 
 bool Lowering::lower(const ChunkView& chunk, const Measured& start, const GripGoals& goals,
-                     double speed, int most_walks, Verdict& out) noexcept {
+                     double speed, bool nominal, int most_walks, Verdict& out) noexcept {
   speed_ = speed;
+  nominal_ = nominal;
   walks_ = 0;
   most_walks_ = most_walks;
   begin(chunk, start);
@@ -103,8 +104,8 @@ void Lowering::own_points(const ChunkView& c) noexcept {
 }
 
 // Points 0 to `rows` are the way, the one after them is the measured state, which has a span of
-// its own without any width. The way begins where the robot is by now: half of the way that it has
-// gone on since it was measured, give or take the other half.
+// its own without any width. The way begins where the robot is by now: half of the way that it may
+// have gone on since it was measured, give or take the other half.
 void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
   const std::size_t n = skeleton_.coordinates, dof = skeleton_.dof;
   start_ = start;
@@ -117,9 +118,16 @@ void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
   span_count_ = 0;
   point_count_ = static_cast<int>(chunk.rows) + 2;
   for (std::size_t j = 0; j < dof; ++j) {
-    const double drift = limits(j).role == Role::kBody ? start.qd[j] * start.age / 2 : 0;
+    // What no slot drives also goes on while it stops.
+    const Coordinate& k = limits(j);
+    const double q = start.q[j];
+    const double seconds = start.age + (owned_[j] ? 0 : model_.envelope.stop_time);
+    const double gone = std::clamp(q + start.qd[j] * seconds,
+                                   std::min(k.lower, q - start.age * std::abs(start.qd[j])),
+                                   std::max(k.upper, q + start.age * std::abs(start.qd[j])));
+    const double drift = k.role == Role::kBody ? (gone - q) / 2 : 0;
     lag_[j] = std::abs(drift);
-    point(0)[j] = start.q[j] + drift;
+    point(0)[j] = q + drift;
   }
   std::fill_n(point(0) + dof, 3, 0.0);
   for (std::size_t i = 1; i <= chunk.rows; ++i) std::copy_n(point(0), n, point(i));
@@ -263,8 +271,8 @@ void Lowering::widen(const Vec3& base_error) noexcept {
   double reached = 0, base_travel = std::hypot(found[0], found[1]) * braking(found),
          base_turn = std::abs(found[2]) * braking(found);
   for (std::size_t j = 0; j < dof; ++j)
-    if (limits(j).role == Role::kBody)
-      reached = std::max(reached, std::abs(start_.qd[j]) * e.stop_time);
+    if (limits(j).role == Role::kBody)  // counted from where it was measured
+      reached = std::max(reached, std::abs(start_.qd[j]) * (e.stop_time + start_.age));
   if (reached < 1e-4) reached = 0;  // noise of a robot at rest
   for (std::size_t i = 0; i < 3; ++i) width(0)[dof + i] = base_error[i];
   for (int i = 1; i < span_count_; ++i) {
@@ -280,9 +288,9 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     base_travel += std::hypot(b[dof] - a[dof], b[dof + 1] - a[dof + 1]);
     base_turn += std::abs(b[dof + 2] - a[dof + 2]);
     for (std::size_t j = 0; j < dof; ++j)
-      if (limits(j).role == Role::kBody) w[j] += std::min(limits(j).tracking, reached);
+      if (limits(j).role == Role::kBody && !nominal_) w[j] += std::min(limits(j).tracking, reached);
     for (std::size_t j = 0; j < dof; ++j)
-      if (swings(j) && w[j] > 0) w[j] += limits(j).tracking;
+      if (swings(j) && w[j] > 0 && !nominal_) w[j] += limits(j).tracking;
     // Where the base has gone turns with its heading's error.
     const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1])) +
                         std::hypot(w[dof], w[dof + 1]);

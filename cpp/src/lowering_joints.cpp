@@ -78,13 +78,17 @@ bool Lowering::lower_torques(const ChunkView& c, std::size_t s, Verdict& out) no
     torqued_[j] = true;
     out.joint = static_cast<std::int16_t>(j);
     const double push = share > 0 ? share * l.acceleration : 0, v = start_.qd[j];
+    // Since it was measured it may have been slowed down.
+    const double slowed =
+        start_.age > 0 ? std::max(0.0, std::abs(v) - l.acceleration * start_.age) : std::abs(v);
+    const double fast = v < 0 ? -slowed : v, slow = v < 0 ? v : slowed;
     const double top = std::max(l.velocity, std::abs(v));
     if (!std::isfinite(top) && !std::isfinite(push)) {  // nothing bounds it
       out.status = Status::kUnproven;
       return false;
     }
-    const double up = std::max(0.0, pushed(v, push, top)),
-                 down = -std::max(0.0, pushed(-v, push, top));
+    const double up = std::max(0.0, pushed(fast, push, top)),
+                 down = -std::max(0.0, pushed(-slow, push, top));
     const double q = point(0)[j];
     if (up > down && !(q + down >= std::min(l.lower, start_.q[j]) - lag_[j] - 1e-6 &&
                        q + up <= std::max(l.upper, start_.q[j]) + lag_[j] + 1e-6)) {

@@ -55,9 +55,9 @@ class Lowering {
   bool check_grippers(const ChunkView& chunk, Verdict& out) noexcept;
   // Builds the rows' way from the measured state and checks them. `speed` scales the speed limits.
   // It may walk along the joints of tools `most_walks` times. `goals` are where grippers may be
-  // going.
+  // going. `nominal`: without tracking errors of joints.
   bool lower(const ChunkView& chunk, const Measured& start, const GripGoals& goals, double speed,
-             int most_walks, Verdict& out) noexcept;
+             bool nominal, int most_walks, Verdict& out) noexcept;
   // Notes the goals of grippers that an accepted chunk leaves behind.
   void leave_goals(GripGoals& goals) const noexcept;
   int walks() const { return walks_; }
@@ -131,6 +131,8 @@ class Lowering {
   bool follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
                const double* to, const ToolSolver::Residual& missed,
                const ToolSolver::Residual& left, Verdict& out) const noexcept;
+  bool in_time(const ChunkView& c, const Slot& slot, const double* from,
+               const double* to) const noexcept;
   bool check_rows(const ChunkView& c, Verdict& out) noexcept;
   bool check_joint(const ChunkView& c, std::size_t row, std::size_t j, Verdict& out) noexcept;
   bool check_base(const ChunkView& c, std::size_t row, Verdict& out) noexcept;
@@ -190,7 +192,7 @@ class Lowering {
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
   bool moves_ = false, torque_ = false, base_owned_ = false, rewrites_ = false, placed_ = false;
   bool twisted_ = false;  // the base is commanded by a twist
-  bool wide_ = false;
+  bool wide_ = false, nominal_ = false;
   bool mixed_ = false;  // stops leave the path anywhere
   double valid_ = 0, speed_ = 1, pace_ = 1;
   Measured start_;
