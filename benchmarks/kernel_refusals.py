@@ -1,10 +1,10 @@
-"""Counts what the kernel refuses for nothing: small honest motions from home, shipped manifests.
+"""Counts small honest motions from home, with shipped manifests, that the kernel does not let pass.
 
     python benchmarks/kernel_refusals.py [ROBOT ...]
 
-Prints one JSON object, a row for each robot and kind of motion; exit code 1 if a motion was refused
-that brings no hull of the robot within the margin of another one. Hulls are those of the published
-meshes in the manifest, posed by MuJoCo's own kinematics: nothing is shared with the kernel.
+Prints one JSON object, a row for each robot and kind of motion, with the verdicts of what was
+refused or dropped. Whether such a motion is truly too close, by hulls instead of capsules, is not
+judged here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,4 @@ from openral.safety.bench_refusals import table
 
 if __name__ == "__main__":
     rows = [row for name in sys.argv[1:] or shipped_robots() for row in table(name)]
-    wrong = sum(len(row["for_nothing"]) for row in rows)
-    print(json.dumps({"rows": rows, "refused_for_nothing": wrong}, indent=1))
-    sys.exit(1 if wrong else 0)
+    print(json.dumps({"benchmark": "kernel_refusals", "rows": rows}, indent=1))

@@ -53,9 +53,14 @@ def _joint_motions(robot: RobotDescription) -> Iterator[tuple[str, str, Any, lis
     body = [j for j in robot.driven if j.role not in ("gripper", "hand", "base")]
     names = [j.name for j in body]
     top = np.array([j.limits.velocity for j in body if j.limits])
+    low, high = np.array([j.position_range for j in body], float).T
+    home = np.array([robot.home[name] for name in names])
     rng = np.random.default_rng(7)
     for i in range(VELOCITY_CHUNKS):
         speeds = np.clip(rng.normal(0.0, 0.15, len(body)), -0.3, 0.3) * np.minimum(top, 2.0)
+        # Away from a limit that is near: rows that break one are no honest motion.
+        end = home + speeds * 4 * 0.05 * (1 + robot.safety.rate_jitter)
+        speeds = np.where((end < low) | (end > high), -speeds, speeds)
         rows = np.tile(speeds, (4, 1))
         yield "velocity", str(i), chunk(ControlMode.JOINT_VELOCITY, rows, joint_names=names), []
     if ControlMode.JOINT_TORQUE not in robot.control_modes:
@@ -100,4 +105,4 @@ def _row(robot: RobotDescription, kind: str, asked: list[Any]) -> dict[str, Any]
         if not verdict.accepted:
             refused[label] = str(verdict)
     return {"robot": robot.id, "motion": kind, "asked": len(asked), "refused": len(refused),
-            "for_nothing": refused}  # fmt: skip
+            "verdicts": refused}  # fmt: skip
