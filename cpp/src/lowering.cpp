@@ -234,7 +234,9 @@ bool Lowering::check_joint(const ChunkView& c, std::size_t row, std::size_t j,
   if (!(least >= low - kTolerance && most_at <= high + kTolerance))
     return refuse(out, Status::kPositionLimit, least < low ? least : most_at,
                   least < low ? k.lower : k.upper);
-  const double slack = (row == 0 ? std::min(k.tracking, k.velocity * c.dt) + lag_[j] : 0) + 1e-9;
+  // Positions lead to row 0 from wherever the joint is; velocities are executed as they are.
+  const bool from_here = row == 0 && !rated_[j];
+  const double slack = (from_here ? std::min(k.tracking, k.velocity * c.dt) + lag_[j] : 0) + 1e-9;
   const double most = k.velocity * speed_ * c.dt * (1 + kTolerance);
   if (!(std::abs(at - before) <= most + slack))
     return refuse(out, Status::kVelocityLimit, std::abs(at - before) / c.dt, k.velocity * speed_);

@@ -87,7 +87,7 @@ void Lowering::begin_grips(const GripGoals& goals) noexcept {
   for (std::size_t j = 0; j < n; ++j) {
     if (!swings(j)) continue;
     const double q = start_.q[j];
-    const double seconds = start_.age + (goals.any(j) ? 0 : model_.envelope.stop_time);
+    const double seconds = start_.age + model_.envelope.stop_time;
     const double gone = std::clamp(q + start_.qd[j] * seconds, std::min(limits(j).lower, q),
                                    std::max(limits(j).upper, q));
     jaw_low_[j] = std::min(q, gone);
@@ -127,15 +127,16 @@ bool Lowering::lower_grips(const ChunkView& c, std::size_t s, Verdict& out) noex
       if (mode == Mode::kJointVelocity) {
         at += value * c.dt;
         travel += std::abs(value) * c.dt;
-        if (!(at >= low - kTolerance && at <= high + kTolerance)) {
+        const double off = model_.envelope.jitter * travel;
+        const double least = at - (value < 0 ? off : 0), most = at + (value > 0 ? off : 0);
+        if (!(least >= low - kTolerance && most <= high + kTolerance)) {
           out.row = static_cast<std::int32_t>(row);
           out.joint = static_cast<std::int16_t>(j);
           out.status = Status::kGripperRange;
-          out.value = at;
-          out.limit = at < low ? l.lower : l.upper;
+          out.value = least < low ? least : most;
+          out.limit = least < low ? l.lower : l.upper;
           return false;
         }
-        const double off = model_.envelope.jitter * travel + lag_[j];
         goal = {std::max(low, at - off), std::min(high, at + off)};
         goal_low_[j] = std::min(goal_low_[j], goal.low);
         goal_high_[j] = std::max(goal_high_[j], goal.high);

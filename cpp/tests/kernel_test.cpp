@@ -272,7 +272,7 @@ TEST(a_stop_that_comes_while_recovery_ends_is_kept) {
   });
   int lost = 0, passed = 0;
   for (int round = 1; round <= kRounds; ++round) {
-    const std::int64_t now = kNow + round * 1'000'000;
+    const std::int64_t now = kNow + std::int64_t{round} * 1'000'000;
     kernel.set_state(q, still, now);
     kernel.set_world(things, now);
     kernel.estop();
