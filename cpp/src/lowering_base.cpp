@@ -28,6 +28,12 @@ struct Range {
       high[i] += planar;
     }
   }
+  void add(const Range& r) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      low[i] += r.low[i];
+      high[i] += r.high[i];
+    }
+  }
   double farthest() const {  // from zero, in the plane
     return std::hypot(std::max(-low[0], high[0]), std::max(-low[1], high[1]));
   }
@@ -174,7 +180,8 @@ void Lowering::drift(const ChunkView& c) noexcept {
   const double dt = c.dt / pace_;
   const double heading =
       model_.base[2] < 0 ? 0 : start_.q[static_cast<std::size_t>(model_.base[2])];
-  Vec3 old = base_twist(model_, start_), change{}, way{};  // the last change, and its deviation
+  Vec3 old = base_twist(model_, start_), change{};  // the last change
+  Range changes, way;          // what of it may be left, and the deviation that it makes
   Range before, rest, travel;  // deviations and velocities of earlier changes; what these allow
   double around = 0, until = 0, rest_until = 0;
   for (std::size_t row = 0; row < horizon_; ++row) {
@@ -188,22 +195,36 @@ void Lowering::drift(const ChunkView& c) noexcept {
     Vec3 differs{};
     for (std::size_t i = 0; i < 3; ++i) differs[i] = old[i] - now[i];
     if (time >= rest_until) rest = {};
-    if (time >= until) change = {};
+    if (time >= until) {
+      change = {};
+      changes = {};
+    }
     if (speed(differs) > kSame || std::abs(differs[2]) > kSame) {
       before.add(way);
       if (time < until) {
-        rest.add(change);
+        rest.add(changes);
         rest_until = std::max(until, rest_until);
       }
       change = differs;
       const double seconds = braking(change);
-      way = turned(change);
-      for (double& w : way) w *= seconds;
+      // A twist changes in step, joints each at their own pace along their own axes.
+      changes = {};
+      changes.add(twisted_ ? change
+                           : Vec3{std::cos(heading) * change[0] - std::sin(heading) * change[1],
+                                  std::sin(heading) * change[0] + std::cos(heading) * change[1],
+                                  change[2]});
+      if (!twisted_) changes = changes.spun(-heading);
+      way = {};
+      way.add(turned(change));
+      if (!twisted_) way = changes;
+      for (std::size_t i = 0; i < 3; ++i) {
+        way.low[i] *= seconds;
+        way.high[i] *= seconds;
+      }
       until = time + std::max(e.stop_time, speed(change) / e.base_deceleration);
       const double turning = std::max(std::abs(old[2]), std::abs(now[2])) * seconds;
       if (twisted_)
-        around +=
-            speed(change) * seconds * std::min(2.0, turning + before.turn() + std::abs(way[2]));
+        around += speed(change) * seconds * std::min(2.0, turning + before.turn() + way.turn());
     }
     Range gone = before;
     gone.add(way);
@@ -220,18 +241,19 @@ void Lowering::drift(const ChunkView& c) noexcept {
     const bool active = time < until;
     Range ahead, velocities;
     double fastest = 0;
-    for (int k = active ? kSteps : 1; k > 0; --k) {
-      const double most = active ? static_cast<double>(k) / kSteps : 0,
-                   least = active ? static_cast<double>(k - 1) / kSteps : 0;
+    const int steps = active && twisted_ ? kSteps : 1;
+    for (int k = steps; k > 0; --k) {
+      const double most = active ? static_cast<double>(k) / steps : 0,
+                   least = active ? static_cast<double>(k - 1) / steps : 0;
       Range moving = rest;
       for (std::size_t i = 0; i < 3; ++i) {
-        moving.low[i] += now[i] + std::min(least * change[i], most * change[i]);
-        moving.high[i] += now[i] + std::max(least * change[i], most * change[i]);
+        moving.low[i] += now[i] + std::min(least * change[i], most * changes.low[i]);
+        moving.high[i] += now[i] + std::max(least * change[i], most * changes.high[i]);
       }
       const double linear = moving.farthest(), brake = braking({linear, 0, 0});
       fastest = std::max(fastest, linear);
       const Range seen = moving.spun(yaw);
-      if (k == (active ? kSteps : 1)) velocities = seen;
+      if (k == steps) velocities = seen;
       velocities.include(seen.low);
       velocities.include(seen.high);
       // Joints brake at their own pace along their own axes, a twist along its circle.
@@ -243,9 +265,9 @@ void Lowering::drift(const ChunkView& c) noexcept {
       stop = stop.spun(twisted_ ? yaw : -heading);
       if (twisted_) stop.grow(linear * brake * std::min(2.0, moving.turn() * brake + swept));
       for (std::size_t i = 0; i < 3; ++i) {
-        const double so_far = way[i] * (1 - least * least);
-        stop.low[i] += std::min(0.0, so_far);
-        stop.high[i] += std::max(0.0, so_far);
+        const double share = 1 - least * least;
+        stop.low[i] += way.low[i] * share;
+        stop.high[i] += way.high[i] * share;
       }
       ahead.include(stop.low);
       ahead.include(stop.high);
