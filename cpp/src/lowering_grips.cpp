@@ -127,7 +127,7 @@ bool Lowering::lower_grips(const ChunkView& c, std::size_t s, Verdict& out) noex
       if (mode == Mode::kJointVelocity) {
         at += value * c.dt;
         travel += std::abs(value) * c.dt;
-        const double off = model_.envelope.jitter * travel;
+        const double off = model_.envelope.jitter * travel + std::abs(start_.qd[j]) * start_.age;
         const double least = at - (value < 0 ? off : 0), most = at + (value > 0 ? off : 0);
         if (!(least >= low - kTolerance && most <= high + kTolerance)) {
           out.row = static_cast<std::int32_t>(row);

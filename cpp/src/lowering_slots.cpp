@@ -114,7 +114,9 @@ bool Lowering::own(int coordinate, Verdict& out) noexcept {
     return refuse(out, Status::kSlotConflict);
   owned_[j] = true;
   base_owned_ = base_owned_ || base;
-  moves_ = moves_ || limits(j).role != Role::kGripper || swings(j);
+  // Another gripper may be on its way with an object while this one is commanded.
+  moves_ = moves_ || limits(j).role != Role::kGripper ||
+           std::find(swings_.begin(), swings_.end(), true) != swings_.end();
   return true;
 }
 
