@@ -1,7 +1,7 @@
 """Adversarial segments in every mode with a fresh seed: false accepts, false rejects, availability.
 
-    python benchmarks/kernel_fuzz.py [SEGMENTS] [--seed N] [--seconds S] [--jobs J]
-    python benchmarks/kernel_fuzz.py --static FOLDER     # the program and its robots, to carry away
+python benchmarks/kernel_fuzz.py [SEGMENTS] [--seed N] [--seconds S] [--jobs J]
+python benchmarks/kernel_fuzz.py --static FOLDER     # the program and its robots, to carry away
 """
 
 import argparse

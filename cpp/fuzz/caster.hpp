@@ -59,6 +59,11 @@ class Caster {
     bend_ = chance(r_, 0.3);
     drives_ = chance(r_, 0.3);
     if (chance(r_, 0.3)) c.age = uniform(r_, 0, 0.05);
+    if (chance(r_, 0.08)) {  // creeping, where tracking errors grow with the way
+      speed_ = std::pow(10, uniform(r_, -2.5, -1.7));
+      c.age = uniform(r_, 0, 0.05);
+      c.rows = pick(r_, 1, 8);
+    }
     if (!base_.empty() && chance(r_, 0.5)) find_driving(c);
     if (chance(r_, 0.15))
       for (int j : grips_) c.qd[static_cast<std::size_t>(j)] = uniform(r_, -1, 1) * 0.3;
