@@ -46,7 +46,9 @@ class Limits {
       if (s.mode == Mode::kJointTorque) {
         if (std::abs(s.at(r, column)) > k.effort * kMore) found_ = "effort of " + k.name;
       } else if (s.mode == Mode::kJointVelocity) {
-        if (std::abs(s.at(r, column)) > k.velocity * kMore) found_ = "speed of " + k.name;
+        if (std::abs(s.at(r, column)) > k.velocity * kMore)
+          found_ =
+              "speed of " + k.name + " " + std::to_string(std::abs(s.at(r, column)) / k.velocity);
         velocity_range(j, r, low, high, grips);
       } else if (grips) {
         const double goal = JointMotion::goal(s, r, column, k);

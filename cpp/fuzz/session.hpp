@@ -301,7 +301,7 @@ class Session {
         for (const auto& [coordinate, goal] : chunk)
           if (static_cast<std::size_t>(coordinate) == j) {
             owns = true;
-            if (chunks < 2) c.goals.push_back({coordinate, goal});
+            if (chunks < 2 && !std::isnan(goal)) c.goals.push_back({coordinate, goal});
           }
         chunks += owns ? 1 : 0;
       }
@@ -313,10 +313,11 @@ class Session {
       for (std::size_t k = 0; k < s.coordinates.size(); ++k) {
         const auto j = static_cast<std::size_t>(s.coordinates[k]);
         const openral::Coordinate& l = m_.coordinates[j];
-        if (l.role != Role::kGripper || s.mode == Mode::kJointTorque ||
-            s.mode == Mode::kJointVelocity)
-          continue;
-        for (int r = 0; r < c.rows; ++r)
+        if (l.role != Role::kGripper) continue;
+        // One that was driven by speed or torque stays where that ended: it has no goal.
+        const bool goes_on = s.mode != Mode::kJointVelocity && s.mode != Mode::kJointTorque;
+        if (!goes_on) goals.push_back({static_cast<double>(j), std::nan("")});
+        for (int r = 0; r < c.rows && goes_on; ++r)
           goals.push_back(
               {static_cast<double>(j), JointMotion::goal(s, r, static_cast<int>(k), l)});
       }
