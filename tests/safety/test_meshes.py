@@ -29,7 +29,7 @@ def test_the_judge_sees_a_mesh_that_is_closer_than_its_margin() -> None:
         found = world.surface(q, rng)
         assert found is not None
         point, out = found
-        for gap, close in ((margin * 0.5, True), (margin + 0.3, False)):
+        for gap, close in ((margin * 0.5, True), (3.0, False)):
             world.put({"speck": (point + (gap + 0.002) * out, np.array([0.0, 0.0, 0.0, 1.0]))})
             depth, what = world.intrusion(q)
             if close:
