@@ -102,7 +102,7 @@ class MeshTrials:
         low, high = np.maximum(self._low, -2.9), np.minimum(self._high, 2.9)
         home = np.array(self.robot.home_position)
         for _ in range(20):
-            share = rng.uniform(0.1, 1.0)
+            share = rng.uniform(0.05, 0.7)
             q: Array = home + share * (rng.uniform(low, high) - home)
             q = np.where(self._body, np.clip(q, self._low, self._high), home)
             self.world.put({})
@@ -179,7 +179,7 @@ class MeshTrials:
                 continue
             point, out = found
             reach = {"speck": 0.002, "ball": 0.03, "box": 0.01, "bar": 0.015}[str(name)]
-            gap = self.robot.safety.margin_m + rng.uniform(0.0, 0.05) ** 1.5 * 4 + reach
+            gap = self.robot.safety.margin_m + rng.exponential(0.06) + reach
             side = "x" if name == "box" else "z"
             turn = Rotation.random(random_state=rng)
             if side == "x":  # its face towards the link
