@@ -11,7 +11,7 @@ from openral.deploy.child import Child
 from openral.deploy.log_stream import LogStream
 from openral.deploy.plan import Plan
 from openral.ros.dds_config import Network
-from openral.safety.run_key import RunKey
+from openral.safety.run_key import KEY_VARIABLE, RunKey
 from openral.undumpable import make_undumpable
 
 
@@ -63,8 +63,9 @@ def _end(children: list[Child]) -> list[str]:
 
 def _environment(network: Network) -> dict[str, str]:
     interface = "" if network.is_local else network.interface or "auto"
+    inherited = {name: text for name, text in os.environ.items() if name != KEY_VARIABLE}
     return {
-        **os.environ,
+        **inherited,
         "OPENRAL_DOMAIN": str(network.domain),
         "OPENRAL_NETWORK": interface,
         "PYTHONUNBUFFERED": "1",

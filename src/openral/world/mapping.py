@@ -229,6 +229,7 @@ class Mapping:
                 self._attaching.take(source)
             except ConfigError as error:  # then nothing is taken out of the map
                 self._attached = WorldLists(attached)
+                self._hold_attached()
                 self._node.log.error("nothing is attached", reason=str(error), once="attached")
                 return
         self._attached.take(message, source, self._node.now())
