@@ -72,7 +72,7 @@ def test_what_a_user_holds_is_held_while_the_scene_repeats_its_list(room: Room) 
 
 
 def test_objects_attached_by_two_publishers_leave_nothing_out_of_the_map(room: Room) -> None:
-    """Who may attach something can hide anything: two at once are none, until the map is cleared."""
+    """Who may attach something can hide anything: two at once are none until the map is cleared."""
     assert room.tell(room.user, cup=HAND) == {"cup"}
     assert room.tell(room.scene, spoon=HAND) == set()
     assert room.tell(room.user, cup=HAND) == set()
