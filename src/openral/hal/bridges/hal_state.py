@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 from openral.hal.graph_time import GraphTime
@@ -9,6 +10,7 @@ from openral.hal.ports import Ports
 from openral.hal.protocols import HAL
 from openral.hal.snapshot import HalStatus, Snapshot
 from openral.ros import msg
+from openral.ros.clock import NS
 from openral.ros.node import time_message
 from openral.safety import topics
 from openral.safety.seal import Refusals
@@ -36,13 +38,19 @@ class HalStateBridge:
 
     def __init__(self, ports: Ports, hal: HAL, time: GraphTime, record: GateRecord) -> None:
         self._hal, self._time, self._record = hal, time, record
+        self._lock, self._last_ns = threading.Lock(), 0
         self._out = ports.sealed_publisher(
             "openral_msgs/msg/HalState", topics.HAL_STATE, topics.STATE
         )
 
     def publish(self, snapshot: Snapshot | None = None) -> None:
-        """Tells one measurement, or the latest."""
-        self._out.publish(lambda: self._message(snapshot or self._hal.read_state()))
+        """Tells one measurement, or the latest; from any thread, never one after a newer one."""
+        found = snapshot or self._hal.read_state()
+        with self._lock:
+            if 0 < self._last_ns - found.stamp_ns < NS:  # further back: a clock was set
+                return
+            self._last_ns = found.stamp_ns
+            self._out.publish(lambda: self._message(found))
 
     def _message(self, snapshot: Snapshot) -> msg.HalState:
         motion, record = snapshot.motion, self._record
