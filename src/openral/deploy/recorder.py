@@ -28,7 +28,7 @@ _CHECK_S = 0.1
 _LOOK_S = (0.2, 5.0)
 """New topics are looked for often while they keep coming: a look costs as much as many messages."""
 _REPORT_EVERY_S = 1.0
-_LEASE_S, _BACKLOG = 0.25, 0.5
+_LEASE_S, _BACKLOG = 2.0, 0.5
 """How far simulated time may advance past this node, and with how much of its memory filled."""
 _END_S = 0.5
 """Whoever presses Ctrl-C does not wait longer than this for a slow disk."""
@@ -64,7 +64,7 @@ class RecorderNode(LifecycleNode):
         self._pause_s, self._next_look = _LOOK_S[0], 0.0
         self.create_wall_timer(_CHECK_S, self._check)
         self._lease = LeaseHolder(self, _LEASE_S)
-        self.create_wall_timer(_LEASE_S / 5, self._hold_time)
+        self.create_wall_timer(_CHECK_S, self._hold_time)
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
