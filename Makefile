@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 PY := src tests benchmarks tools
 
-.PHONY: demo test cpp-test interop soak bench lint format setup clean
+.PHONY: demo test cpp-test tsan-test interop soak bench lint format setup clean
 
 # A Panda pushes a cube, is told to go through the table, and is stopped before it.
 demo: setup
@@ -33,6 +33,14 @@ cpp-test: setup
 	  -DCMAKE_CXX_FLAGS="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all" >/dev/null
 	@$(BIN)/cmake --build build/cpp-test -- --quiet
 	build/cpp-test/cpp/tests/openral_core_tests
+
+# The C++ tests of threads, built with the thread sanitizer.
+tsan-test: setup
+	@$(BIN)/cmake -S . -B build/tsan-test -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
+	  -DOPENRAL_PYTHON=OFF -DOPENRAL_TESTS=ON -DOPENRAL_TSAN=ON -DCMAKE_BUILD_TYPE=None \
+	  -DCMAKE_CXX_FLAGS="-O1 -g1" >/dev/null
+	@$(BIN)/cmake --build build/tsan-test --target openral_core_tests -- --quiet
+	build/tsan-test/cpp/tests/openral_core_tests a_stop_that inputs_and_stops a_field_rebuilt
 
 # The fault tests of whole graphs and the drives at furniture, twenty times each.
 soak: setup

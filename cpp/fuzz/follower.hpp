@@ -2,14 +2,14 @@
 // own that says whether joints could follow it.
 #pragma once
 
-#include "motion.hpp"
+#include "figure.hpp"
 
 namespace fuzz {
 
 class Follower {
  public:
-  Follower(const openral::RobotModel& model, Oracle& oracle, const Case& c, const Slot& slot)
-      : m_(model), o_(oracle), c_(c), slot_(slot), tool_(static_cast<std::size_t>(slot.tool)) {
+  Follower(const openral::RobotModel& model, Figure& figure, const Case& c, const Slot& slot)
+      : m_(model), o_(figure), c_(c), slot_(slot), tool_(static_cast<std::size_t>(slot.tool)) {
     for (int link = m_.tools[tool_].link; link > 0;
          link = m_.joints[static_cast<std::size_t>(link) - 1].parent)
       chain_.push_back(link - 1);
@@ -40,7 +40,7 @@ class Follower {
 
  private:
   Rigid pose(const std::vector<double>& q) {
-    o_.place(q.data(), {});
+    o_.place(q.data());
     return o_.tool(tool_);
   }
   bool moves_base(const openral::Joint& j) const {
@@ -128,7 +128,7 @@ class Follower {
   }
 
   const openral::RobotModel& m_;
-  Oracle& o_;
+  Figure& o_;
   const Case& c_;
   const Slot& slot_;
   std::size_t tool_;

@@ -67,6 +67,9 @@ inline void read_line(std::istream& in, const std::string& word,
   } else if (word == "mobile") {
     m.mobile = true;
     for (int& j : m.base) in >> j;
+    in >> m.differential;
+  } else if (word == "follow") {
+    in >> m.envelope.follow_shift >> m.envelope.follow_turn;
   } else if (word == "modes") {
     in >> m.base_frame >> m.modes;
   } else if (word == "envelope") {

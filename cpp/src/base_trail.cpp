@@ -6,7 +6,7 @@
 namespace openral {
 namespace {
 
-constexpr std::int64_t kSetBack = 1'000'000'000;  // a stamp that much older: time was set back
+constexpr double kSetBack = 1;  // s: a stamp that much older means that time was set back
 
 double turn_between(double a, double b) { return std::remainder(b - a, 6.283185307179586); }
 
@@ -24,7 +24,7 @@ Planar inverse(const Planar& p) noexcept {
 }
 
 void BaseTrail::add(const Planar& pose, std::int64_t stamp) noexcept {
-  if (count_ > 0 && stamp < stamps_[count_ - 1] - kSetBack) count_ = 0;
+  if (count_ > 0 && seconds_between(stamp, stamps_[count_ - 1]) > kSetBack) count_ = 0;
   if (count_ > 0 && stamp < stamps_[count_ - 1]) return;  // overtaken by a newer one
   if (count_ > 0 && stamp == stamps_[count_ - 1]) --count_;
   if (count_ == kLength) {
@@ -39,14 +39,14 @@ void BaseTrail::add(const Planar& pose, std::int64_t stamp) noexcept {
 Place BaseTrail::at(std::int64_t stamp, double speed, double rate) const noexcept {
   if (stamp >= last_stamp()) return {last(), 0, 0};
   if (stamp < stamps_[0]) {
-    const double gap = static_cast<double>(stamps_[0] - stamp) * 1e-9;
+    const double gap = seconds_between(stamp, stamps_[0]);
     return {poses_[0], speed * gap, rate * gap};
   }
   const auto* next = std::upper_bound(stamps_.data(), stamps_.data() + count_, stamp);
   const auto i = static_cast<std::size_t>(next - stamps_.data());
   const Planar &a = poses_[i - 1], &b = poses_[i];
-  const double s = static_cast<double>(stamp - stamps_[i - 1]) /
-                   static_cast<double>(stamps_[i] - stamps_[i - 1]);
+  const double s =
+      seconds_between(stamps_[i - 1], stamp) / seconds_between(stamps_[i - 1], stamps_[i]);
   const double turn = turn_between(a.yaw, b.yaw);
   // It went from the one to the other in a way that is not known.
   const double doubt = s == 0 ? 0 : std::max(s, 1 - s);

@@ -55,6 +55,9 @@ Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noe
     out.status = Status::kClockStalled;
   } else {
     out.status = judge(chunk, now, out);
+    // A stop that came in between counts.
+    if (out.status == Status::kAccepted && gate_.load() == Gate::kStopped)
+      out.status = Status::kEstopped;
   }
   out.warn_only = options_.warn_only;
   out.accepted = out.status == Status::kAccepted;
@@ -64,6 +67,7 @@ Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noe
   } else if (latches(out.status)) {
     gate_.store(Gate::kStopped);
   }
+  if (out.accepted) body_->lowering.leave_goals(goals_);
   out.rewritten = out.accepted && !writer_.bytes().empty();
   out.stopped = gate_.load() == Gate::kStopped;
   return out;
@@ -72,7 +76,7 @@ Verdict Kernel::validate(std::span<const std::byte> bytes, std::int64_t now) noe
 Status Kernel::judge(const ChunkView& chunk, std::int64_t now, Verdict& out) noexcept {
   const Inputs in = read();
   if (!body_->lowering.resolve(chunk, out)) return out.status;
-  if (!body_->lowering.check_allowed(chunk, out)) return out.status;
+  if (!body_->lowering.check_grippers(chunk, out)) return out.status;
   out.valid_ns = static_cast<std::int64_t>(static_cast<double>(chunk.rows) * chunk.dt * 1e9);
   if (!body_->lowering.moves()) return Status::kAccepted;
   const Status ready = available(in, now);

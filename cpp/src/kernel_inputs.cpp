@@ -16,8 +16,16 @@ constexpr std::int64_t kSkew = 10'000'000;
 // How far off odometry may be about a view before it tells nothing: then motion is dropped.
 constexpr double kLostBase = 0.25;  // m
 
+// A measured speed above this many times the limit, and a little, is a broken encoder or driver.
+constexpr double kIncredible = 4, kIncredibleMore = 0.5;  // the latter in rad/s or m/s
+
+// Differences of any two stamps, the extreme ones too.
 bool fresh(std::int64_t stamp, std::int64_t now, std::int64_t age) {
-  return now >= stamp ? now - stamp <= age : stamp - now <= kSkew;
+  const auto apart = [](std::int64_t late, std::int64_t early) {
+    return static_cast<std::uint64_t>(late) - static_cast<std::uint64_t>(early);
+  };
+  return now >= stamp ? apart(now, stamp) <= static_cast<std::uint64_t>(age)
+                      : apart(stamp, now) <= static_cast<std::uint64_t>(kSkew);
 }
 
 }  // namespace
@@ -28,12 +36,14 @@ void Kernel::set_state(std::span<const double> q, std::span<const double> qd, st
     throw std::invalid_argument("joint state has " + std::to_string(q.size()) + " positions and " +
                                 std::to_string(qd.size()) + " velocities; the robot has " +
                                 std::to_string(n) + " joints");
-  bool finite = true;
+  bool usable = true;
   for (std::size_t j = 0; j < n; ++j)
-    finite = finite && std::isfinite(q[j]) && std::isfinite(qd[j]) && std::abs(q[j]) < 1e4;
+    usable = usable && std::abs(q[j]) < 1e4 &&
+             std::abs(qd[j]) <=
+                 std::min(kIncredible * model_->coordinates[j].velocity + kIncredibleMore, 1e6);
   state_.write([&](State& s) {
     s.stamp = stamp;
-    s.valid = finite;  // an incomplete state is none
+    s.valid = usable;  // an incomplete state is none, nor is one that cannot be
     std::copy(q.begin(), q.end(), s.measured.q.begin());
     std::copy(qd.begin(), qd.end(), s.measured.qd.begin());
   });
@@ -120,8 +130,7 @@ std::optional<Place> Kernel::base_at(std::int64_t stamp) {
   const double speed = std::isfinite(e.base_speed) ? e.base_speed : 0;
   const double rate = std::isfinite(e.base_rate) ? e.base_rate : 0;
   Place out = trail_.at(stamp, speed, rate);
-  const double ahead =
-      static_cast<double>(std::max<std::int64_t>(0, stamp - trail_.last_stamp())) * 1e-9;
+  const double ahead = std::max(0.0, seconds_between(trail_.last_stamp(), stamp));
   out.shift += speed * ahead;
   out.turn += rate * ahead;
   return out;

@@ -60,13 +60,21 @@ Status Kernel::prove(const ChunkView& chunk, const Inputs& in, std::int64_t now,
     if (!measure(in, around, body_->recovery_reach, tests(q), q, out))
       return Status::kBudgetExceeded;
     recovering = loosen(in, q);
-    if (!recovering) gate_.store(Gate::kReady);
+    if (!recovering) {
+      const int budget = q.budget;
+      q = query(around);
+      q.budget = budget;
+      // Unless a stop has come in between.
+      Gate armed = Gate::kRecovering;
+      gate_.compare_exchange_strong(armed, Gate::kReady);
+    }
   }
   const double speed = recovering ? e.recovery_speed : 1;
   Measured measured = in.state->measured;
   measured.age = static_cast<double>(std::max<std::int64_t>(0, now - in.state->stamp)) * 1e-9;
   const int walk = body_->lowering.solver().longest() + 2;  // tests that it is worth
-  if (!body_->lowering.lower(chunk, measured, speed, tests(q) / walk, out)) return out.status;
+  if (!body_->lowering.lower(chunk, measured, goals_, speed, recovering, tests(q) / walk, out))
+    return out.status;
   spend(q, body_->lowering.walks() * walk, out);
   out.whole = !body_->lowering.torque();
   if (body_->lowering.rewrites()) body_->lowering.write(chunk, 1, writer_);
@@ -97,7 +105,7 @@ bool Kernel::attempt(const ChunkView& chunk, const Inputs& in, const Scene& arou
   spend(q, q.path.count * static_cast<int>(body_->skeleton.coordinates) / kFinishing, out);
   work = std::max(0, std::min(q.budget, work));
   work_left_ = work;
-  closer_left_ = body_->lowering.torque() ? work : kCloser;
+  closer_left_ = body_->lowering.wide() ? work : kCloser;
   Outcome outcome;
   const bool proven = settle(q, 0, q.path.count, outcome);
   out.work += work - work_left_;
@@ -196,15 +204,16 @@ bool Kernel::measure(const Inputs& in, const Scene& around, float reach, int mos
   return done <= most;
 }
 
-// While recovering, what is too close to pass normally (inside the margin, or near enough for the
-// tracking error to matter) must not come closer than it is, judged by the nominal path: motion is
-// slow. The tool may be outside the workspace, but not go farther out. False: nothing is too close.
+// While recovering, the nominal path is judged: motion is slow. What is too close to pass normally
+// (inside the margin, or near enough for the tracking error to matter) must not come closer than it
+// is, and all else keeps the tracking error as a distance. The tool may be outside the workspace,
+// but not go farther out. False: nothing is too close.
 bool Kernel::loosen(const Inputs& in, Query& q) noexcept {
   bool close = false;
   const auto ease = [&close](float start, float tracking, float& margin) {
-    if (start >= margin + tracking) return;
-    margin = start - kGiveWay - tracking;
-    close = true;
+    const bool clear = start >= margin + tracking;
+    margin = std::min(margin + tracking, start - kGiveWay);
+    close = close || !clear;
   };
   for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
     ease(body_->capsule_start[c], body_->capsule_tracking[c], body_->capsule_margin[c]);

@@ -20,27 +20,39 @@ bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
 }  // namespace
 
 Lowering::Lowering(const RobotModel& model, const Skeleton& skeleton)
-    : model_(model), skeleton_(skeleton), solver_(skeleton, model) {
+    : model_(model), skeleton_(skeleton), solver_(skeleton) {
   const std::size_t looks = kParts * (kDepth + 1);
-  points_.resize((3 * kMaxRows + 8 + 2 * looks + kBends) * skeleton.coordinates);
+  points_.resize((5 * kMaxRows + 8 + 2 * looks + kBends) * skeleton.coordinates);
   widths_.resize(points_.size());
   seen_.resize(points_.size());
   open_.resize((kMaxRows + 1) * skeleton.coordinates);
   spans_.resize(2 * kMaxRows + 8 + looks + kBends);
   arcs_.resize(2 * kMaxRows + 8);
+  drifts_.resize(kMaxRows);
+  const auto note = [this](const LeverList& list) {
+    for (int k = list.first; k < list.last; ++k) {
+      const auto j =
+          static_cast<std::size_t>(skeleton_.levers[static_cast<std::size_t>(k)].coordinate);
+      if (j < skeleton_.dof && limits(j).role == Role::kGripper) swings_[j] = true;
+    }
+  };
+  for (const SkeletonCapsule& c : skeleton.capsules) note(c.motion);
+  for (const SkeletonPair& p : skeleton.pairs) note(p.motion);
 }
 
-bool Lowering::lower(const ChunkView& chunk, const Measured& start, double speed, int most_walks,
-                     Verdict& out) noexcept {
+bool Lowering::lower(const ChunkView& chunk, const Measured& start, const GripGoals& goals,
+                     double speed, bool nominal, int most_walks, Verdict& out) noexcept {
   speed_ = speed;
+  nominal_ = nominal;
   walks_ = 0;
   most_walks_ = most_walks;
   begin(chunk, start);
   if (!within_range(out)) return false;
+  begin_grips(goals);
   for (std::size_t s = 0; s < chunk.count; ++s) {
     out.slot = static_cast<std::int16_t>(s);
     out.mode = chunk.slots[s].mode;
-    if (!lower_slot(chunk, s, out)) return false;
+    if (!lower_slot(chunk, s, out) || !lower_grips(chunk, s, out)) return false;
   }
   out.slot = -1;
   out.mode = chunk.mode;
@@ -57,20 +69,47 @@ void Lowering::finish(const ChunkView& chunk, double pace, const Planar& base,
   point_count_ = static_cast<int>(chunk.rows) + 2;
   std::copy_n(open_.data(), (chunk.rows + 1) * skeleton_.coordinates, widths_.data());
   arc_count_ = row_arcs_ = std::min(row_arcs_, horizon_);
-  if (base_owned_) brake_base();
+  mixed_ = mixes();
+  drift(chunk);
+  own_points(chunk);
   stops(chunk);
   widen(base_error);
-  bows(chunk);
+  bows();
   place(base);
 }
 
+// A row's span leads from its point to the next one's. Where something in it is anywhere in an
+// interval instead, it has two points of its own.
+void Lowering::own_points(const ChunkView& c) noexcept {
+  for (std::size_t i = 0; i < row_arcs_; ++i) arcs_[i].seconds = c.dt;
+  for (std::size_t row = 0; row < horizon_; ++row) {
+    Span& s = spans_[row + 1];  // another pace may have changed it before
+    s.from = static_cast<int>(row);
+    s.to = s.from + 1;
+    s.rate = static_cast<float>(1 / c.dt);
+    bool own = drifts_[row].on;
+    for (std::size_t j = 0; j < skeleton_.dof; ++j)
+      own = own || (swings(j) && point(row)[j] != point(row + 1)[j]);
+    if (!own) continue;
+    s.from = point_count_++;
+    s.to = point_count_++;
+    double *from = point(static_cast<std::size_t>(s.from)),
+           *to = point(static_cast<std::size_t>(s.to));
+    std::copy_n(point(row), skeleton_.coordinates, from);
+    std::copy_n(point(row + 1), skeleton_.coordinates, to);
+    for (std::size_t j = 0; j < skeleton_.dof; ++j)
+      if (swings(j)) from[j] = to[j];
+    if (drifts_[row].on) drift_row(row, from, to);
+  }
+}
+
 // Points 0 to `rows` are the way, the one after them is the measured state, which has a span of
-// its own without any width. The way begins where the robot is by now: half of the way that it has
-// gone on since it was measured, give or take the other half.
+// its own without any width. The way begins where the robot is by now: half of the way that it may
+// have gone on since it was measured, give or take the other half.
 void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
   const std::size_t n = skeleton_.coordinates, dof = skeleton_.dof;
   start_ = start;
-  rewrites_ = false;
+  rewrites_ = twisted_ = wide_ = false;
   row_arcs_ = 0;
   rated_.fill(false);
   torqued_.fill(false);
@@ -79,9 +118,16 @@ void Lowering::begin(const ChunkView& chunk, const Measured& start) noexcept {
   span_count_ = 0;
   point_count_ = static_cast<int>(chunk.rows) + 2;
   for (std::size_t j = 0; j < dof; ++j) {
-    const double drift = limits(j).role == Role::kBody ? start.qd[j] * start.age / 2 : 0;
+    // What no slot drives also goes on while it stops.
+    const Coordinate& k = limits(j);
+    const double q = start.q[j];
+    const double seconds = start.age + (owned_[j] ? 0 : model_.envelope.stop_time);
+    const double gone = std::clamp(q + start.qd[j] * seconds,
+                                   std::min(k.lower, q - start.age * std::abs(start.qd[j])),
+                                   std::max(k.upper, q + start.age * std::abs(start.qd[j])));
+    const double drift = k.role == Role::kBody ? (gone - q) / 2 : 0;
     lag_[j] = std::abs(drift);
-    point(0)[j] = start.q[j] + drift;
+    point(0)[j] = q + drift;
   }
   std::fill_n(point(0) + dof, 3, 0.0);
   for (std::size_t i = 1; i <= chunk.rows; ++i) std::copy_n(point(0), n, point(i));
@@ -102,7 +148,8 @@ bool Lowering::within_range(Verdict& out) const noexcept {
   for (std::size_t j = 0; j < skeleton_.dof; ++j) {
     const Coordinate& c = limits(j);
     const double q = start_.q[j];
-    if (c.role != Role::kBody || (q >= c.lower - 0.1 && q <= c.upper + 0.1)) continue;
+    const bool checked = c.role == Role::kBody || swings(j);
+    if (!checked || (q >= c.lower - 0.1 && q <= c.upper + 0.1)) continue;
     out.joint = static_cast<std::int16_t>(j);
     return refuse(out, Status::kPositionLimit, q, q < c.lower ? c.lower : c.upper);
   }
@@ -151,9 +198,12 @@ bool Lowering::check_rows(const ChunkView& c, Verdict& out) noexcept {
     const double* at = point(row + 1);
     const double* before = point(row);
     const double* earlier = row == 0 ? before : point(row - 1);
+    const double* open = width(row + 1);
     for (std::size_t j = 0; j < skeleton_.dof; ++j) {
       const double now = at[j] - before[j], last = before[j] - earlier[j];
-      const bool fine = (at[j] >= low[j]) & (at[j] <= high[j]) & (std::abs(now) <= step[j]) &
+      const double off = rated_[j] ? open[j] : 0;  // toward where it goes
+      const bool fine = (at[j] - (now < 0 ? off : 0) >= low[j]) &
+                        (at[j] + (now > 0 ? off : 0) <= high[j]) & (std::abs(now) <= step[j]) &
                         (std::abs(now - last) <= bend[j]);
       bad |= fine ? 0 : 1;
     }
@@ -177,9 +227,16 @@ bool Lowering::check_joint(const ChunkView& c, std::size_t row, std::size_t j,
   const double at = point(row + 1)[j], before = point(row)[j];
   out.joint = static_cast<std::int16_t>(j);
   const double low = std::min(k.lower, start_.q[j]), high = std::max(k.upper, start_.q[j]);
-  if (!(at >= low - kTolerance && at <= high + kTolerance))
-    return refuse(out, Status::kPositionLimit, at, at < low ? k.lower : k.upper);
-  const double slack = (row == 0 ? std::min(k.tracking, k.velocity * c.dt) + lag_[j] : 0) + 1e-9;
+  // Velocities lead from wherever the joint is, at a rate that is a little off: where they may lead
+  // to counts, not only where they should.
+  const double off = rated_[j] ? width(row + 1)[j] : 0;
+  const double least = at - (at < before ? off : 0), most_at = at + (at > before ? off : 0);
+  if (!(least >= low - kTolerance && most_at <= high + kTolerance))
+    return refuse(out, Status::kPositionLimit, least < low ? least : most_at,
+                  least < low ? k.lower : k.upper);
+  // Positions lead to row 0 from wherever the joint is; velocities are executed as they are.
+  const bool from_here = row == 0 && !rated_[j];
+  const double slack = (from_here ? std::min(k.tracking, k.velocity * c.dt) + lag_[j] : 0) + 1e-9;
   const double most = k.velocity * speed_ * c.dt * (1 + kTolerance);
   if (!(std::abs(at - before) <= most + slack))
     return refuse(out, Status::kVelocityLimit, std::abs(at - before) / c.dt, k.velocity * speed_);
@@ -212,16 +269,19 @@ bool Lowering::check_base(const ChunkView& c, std::size_t row, Verdict& out) noe
 void Lowering::widen(const Vec3& base_error) noexcept {
   const Envelope& e = model_.envelope;
   const std::size_t dof = skeleton_.dof;
-  double reached = 0, base_travel = 0, base_turn = 0;
+  const Vec3 found = base_twist(model_, start_);
+  double reached = 0, base_travel = std::hypot(found[0], found[1]) * braking(found),
+         base_turn = std::abs(found[2]) * braking(found);
   for (std::size_t j = 0; j < dof; ++j)
-    if (limits(j).role == Role::kBody)
-      reached = std::max(reached, std::abs(start_.qd[j]) * e.stop_time);
+    if (limits(j).role == Role::kBody)  // counted from where it was measured
+      reached = std::max(reached, std::abs(start_.qd[j]) * (e.stop_time + start_.age));
   if (reached < 1e-4) reached = 0;  // noise of a robot at rest
   for (std::size_t i = 0; i < 3; ++i) width(0)[dof + i] = base_error[i];
   for (int i = 1; i < span_count_; ++i) {
     const Span& s = spans_[static_cast<std::size_t>(i)];
-    const double* a = point(static_cast<std::size_t>(s.from));
-    const double* b = point(static_cast<std::size_t>(s.to));
+    const bool row = i <= static_cast<int>(horizon_);  // by its own points, not by an interval's
+    const double* a = point(static_cast<std::size_t>(row ? i - 1 : s.from));
+    const double* b = point(static_cast<std::size_t>(row ? i : s.to));
     double* w = width(static_cast<std::size_t>(s.width));
     double step = 0;
     for (std::size_t j = 0; j < dof; ++j)
@@ -230,9 +290,12 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     base_travel += std::hypot(b[dof] - a[dof], b[dof + 1] - a[dof + 1]);
     base_turn += std::abs(b[dof + 2] - a[dof + 2]);
     for (std::size_t j = 0; j < dof; ++j)
-      if (limits(j).role == Role::kBody) w[j] += std::min(limits(j).tracking, reached);
+      if (limits(j).role == Role::kBody && !nominal_) w[j] += std::min(limits(j).tracking, reached);
+    for (std::size_t j = 0; j < dof; ++j)
+      if (swings(j) && w[j] > 0 && !nominal_) w[j] += limits(j).tracking;
     // Where the base has gone turns with its heading's error.
-    const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1]));
+    const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1])) +
+                        std::hypot(w[dof], w[dof + 1]);
     for (std::size_t k = 0; k < 2; ++k)
       w[dof + k] += std::min(e.base_tracking, base_travel) + base_error[k] + base_error[2] * gone;
     w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];

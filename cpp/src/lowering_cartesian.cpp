@@ -126,12 +126,33 @@ bool Lowering::follows(const Slot& slot, const Pose& before, const Pose& target,
   return false;
 }
 
+// Whether the joints of a tool get from one row to the next within their speeds.
+bool Lowering::in_time(const ChunkView& c, const Slot& slot, const double* from,
+                       const double* to) const noexcept {
+  bool fine = true;
+  for (int k = 0; k < slot.count; ++k) {
+    const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
+    fine = fine && std::abs(to[j] - from[j]) <= limits(j).velocity * speed_ * c.dt;
+  }
+  return fine;
+}
+
 bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) noexcept {
   const Slot& slot = slots_[s];
   double q[kMaxCoordinates];
   std::copy_n(point(0), skeleton_.dof, q);
   ToolSolver::Stance stance;
   solver_.stand(slot.tool, q, stance);
+  // What is executed as velocities must keep its range whatever the rate, and from wherever the
+  // joint is by now.
+  ToolSolver::Bounds bounds;
+  const bool rates = relative(static_cast<Mode>(c.slots[s].mode));
+  const double share = rates ? 1 / (1 + model_.envelope.jitter) : 1;
+  for (std::size_t j = 0; j < skeleton_.dof; ++j) {
+    const double off = rates ? lag_[j] : 0;
+    bounds.low[j] = q[j] + (limits(j).lower + off - q[j]) * share;
+    bounds.high[j] = q[j] + (limits(j).upper - off - q[j]) * share;
+  }
   Pose target = stance.at;
   ToolSolver::Residual missed;
   for (std::size_t row = 0; row < c.rows; ++row) {
@@ -139,18 +160,39 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
     double last[kMaxCoordinates];
     std::copy_n(q, skeleton_.dof, last);
     if (!cartesian_target(c, s, row, target, out)) return false;
-    const ToolSolver::Residual left = solver_.solve(slot.tool, target, q, stance, walks_);
-    ++walks_;  // to the middle of the row
     out.row = static_cast<std::int32_t>(row);
-    if (walks_ > most_walks_) {
-      out.status = Status::kBudgetExceeded;
+    const ToolSolver::Stance stood = stance;
+    ToolSolver::Residual left;
+    Verdict why = out;
+    // The first way that keeps the tool on its path within the joints' speeds; else the first one,
+    // which says what is wrong.
+    for (int tried = 0, way = 0; tried <= ToolSolver::kWays; ++tried) {
+      way = tried % ToolSolver::kWays;
+      if (tried > 0) {
+        std::copy_n(last, skeleton_.dof, q);
+        stance = stood;
+      }
+      left = solver_.solve(slot.tool, target, bounds, way, q, stance, walks_);
+      ++walks_;  // to the middle of the row
+      if (walks_ > most_walks_) {
+        out.status = Status::kBudgetExceeded;
+        return false;
+      }
+      why = out;
+      const bool on_path = follows(slot, before, target, last, q, missed, left, why);
+      if (on_path && in_time(c, slot, last, q)) break;
+    }
+    if (why.status == Status::kUnsolved) {
+      out = why;
       return false;
     }
-    if (!follows(slot, before, target, last, q, missed, left, out)) return false;
     missed = left;
     for (int k = 0; k < slot.count; ++k) {
       const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
-      point(row + 1)[j] = q[j];
+      if (!swings(j))
+        point(row + 1)[j] = q[j];
+      else
+        grip(j, row, q[j], q[j]);
     }
   }
   out.row = -1;

@@ -1,4 +1,4 @@
-// Slots matched with joints and tools, and the limits of what needs no geometry.
+// Slots matched with joints and tools.
 #include <algorithm>
 #include <cmath>
 
@@ -6,8 +6,6 @@
 
 namespace openral {
 namespace {
-
-constexpr double kTolerance = 1e-6;
 
 bool refuse(Verdict& out, Status status, double value = 0, double limit = 0) {
   out.status = status;
@@ -83,6 +81,7 @@ bool Lowering::resolve_slot(const ChunkView& chunk, std::size_t index, Verdict& 
           Role::kGripper)
         return refuse(out, Status::kUnknownJoint);
   }
+  if (mode == Mode::kJointVelocity) moves_ = true;  // where it leads depends on where it begins
   if (mode == Mode::kBodyTwist) {
     if (!model_.mobile) return refuse(out, Status::kUnsupportedMode, view.mode);
     if (base_owned_) return refuse(out, Status::kSlotConflict);
@@ -115,7 +114,9 @@ bool Lowering::own(int coordinate, Verdict& out) noexcept {
     return refuse(out, Status::kSlotConflict);
   owned_[j] = true;
   base_owned_ = base_owned_ || base;
-  moves_ = moves_ || limits(j).role != Role::kGripper;
+  // Another gripper may be on its way with an object while this one is commanded.
+  moves_ = moves_ || limits(j).role != Role::kGripper ||
+           std::find(swings_.begin(), swings_.end(), true) != swings_.end();
   return true;
 }
 
@@ -171,33 +172,6 @@ bool Lowering::resolve_tool(const SlotView& view, Slot& slot, Verdict& out) cons
   std::copy_n(view.frame.data(), size, out.object);
   out.object[size] = 0;
   return refuse(out, Status::kUnknownFrame);
-}
-
-bool Lowering::check_allowed(const ChunkView& chunk, Verdict& out) noexcept {
-  for (std::size_t s = 0; s < chunk.count; ++s) {
-    const SlotView& view = chunk.slots[s];
-    const Mode mode = static_cast<Mode>(view.mode);
-    if (cartesian(mode)) continue;
-    for (int k = 0; k < slots_[s].count; ++k) {
-      const int j = slots_[s].coordinates[static_cast<std::size_t>(k)];
-      const Coordinate& c = limits(static_cast<std::size_t>(j));
-      if (c.role != Role::kGripper) continue;
-      for (std::size_t row = 0; row < chunk.rows; ++row) {
-        const double value = view.at(row, static_cast<std::size_t>(k));
-        double low = c.lower, high = c.upper;
-        if (mode == Mode::kGripperBinary) low = 0, high = 1;
-        if (mode == Mode::kJointVelocity) low = -c.velocity, high = c.velocity;
-        if (mode == Mode::kJointTorque) low = -c.effort, high = c.effort;
-        if (value >= low - kTolerance && value <= high + kTolerance) continue;
-        out.slot = static_cast<std::int16_t>(s);
-        out.mode = view.mode;
-        out.row = static_cast<std::int32_t>(row);
-        out.joint = static_cast<std::int16_t>(j);
-        return refuse(out, Status::kGripperRange, value, value < low ? low : high);
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace openral

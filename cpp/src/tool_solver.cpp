@@ -7,7 +7,10 @@ namespace openral {
 namespace {
 
 using Matrix = std::array<double, 9>;
-constexpr double kDamping = 1e-6;  // squared; small beside any singular value worth using
+// By way: damping, squared (the first is small beside any singular value worth using), and the
+// share that a turn counts for.
+constexpr double kDamping[ToolSolver::kWays] = {1e-6, 1e-4, 1e-3, 1e-4};
+constexpr double kTurnShare[ToolSolver::kWays] = {1, 1, 1, 0.1};
 constexpr int kSteps = 6;
 // Metres that a radian counts for: an arm that cannot do all six turns a little off, not aside.
 constexpr double kTurnWeight = 0.1;
@@ -80,7 +83,7 @@ Matrix rotation_matrix(const Vec3& v) {
           t * y * z - s * x, t * x * z - s * y, t * y * z + s * x, t * z * z + c};
 }
 
-ToolSolver::ToolSolver(const Skeleton& skeleton, const RobotModel& model) : model_(model) {
+ToolSolver::ToolSolver(const Skeleton& skeleton) {
   for (const SkeletonTool& tool : skeleton.tools) {
     Chain chain;
     Matrix axes{1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -151,6 +154,7 @@ Pose ToolSolver::pose(int tool, const double* q) const noexcept {
 // The smallest joint step that makes up for the error. A joint that it would push beyond its range
 // does not take part, so that the others do all of it: drivers behave like that at their limits.
 bool ToolSolver::step_towards(const Chain& chain, const Column* columns, const double* error,
+                              const Bounds& bounds, double damping, double turn_share,
                               const double* q, double* delta) const noexcept {
   bool free[kMaxCoordinates];
   std::fill_n(free, kMaxCoordinates, true);
@@ -158,18 +162,20 @@ bool ToolSolver::step_towards(const Chain& chain, const Column* columns, const d
     again = false;
     double system[6][6]{}, e[6];
     std::copy_n(error, 6, e);
+    const double weight[6] = {1, 1, 1, turn_share, turn_share, turn_share};
+    for (int r = 3; r < 6; ++r) e[r] *= turn_share;
     for (std::size_t j : chain.coordinates)
       for (int r = 0; free[j] && r < 6; ++r)
-        for (int c = 0; c <= r; ++c) system[r][c] += columns[j].v[r] * columns[j].v[c];
-    for (int r = 0; r < 6; ++r) system[r][r] += kDamping;
+        for (int c = 0; c <= r; ++c)
+          system[r][c] += weight[r] * columns[j].v[r] * weight[c] * columns[j].v[c];
+    for (int r = 0; r < 6; ++r) system[r][r] += damping;
     if (!cholesky_solve(system, e)) return false;
     for (std::size_t j : chain.coordinates) {
       delta[j] = 0;
-      for (int r = 0; free[j] && r < 6; ++r) delta[j] += columns[j].v[r] * e[r];
-      const Coordinate& limits = model_.coordinates[j];
+      for (int r = 0; free[j] && r < 6; ++r) delta[j] += weight[r] * columns[j].v[r] * e[r];
       const double after = q[j] + delta[j];
-      if (free[j] && (delta[j] < 0 ? after < std::min(limits.lower, q[j])
-                                   : after > std::max(limits.upper, q[j]))) {
+      if (free[j] && (delta[j] < 0 ? after < std::min(bounds.low[j], q[j])
+                                   : after > std::max(bounds.high[j], q[j]))) {
         free[j] = false;
         again = true;
       }
@@ -182,8 +188,8 @@ void ToolSolver::stand(int tool, const double* q, Stance& out) const noexcept {
   out.at = walk(chains_[static_cast<std::size_t>(tool)], q, out.columns);
 }
 
-ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q, Stance& stance,
-                                       int& steps) const noexcept {
+ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, const Bounds& bounds, int way,
+                                       double* q, Stance& stance, int& steps) const noexcept {
   const Chain& chain = chains_[static_cast<std::size_t>(tool)];
   const Pose& at = stance.at;
   Residual left;
@@ -197,16 +203,15 @@ ToolSolver::Residual ToolSolver::solve(int tool, const Pose& target, double* q, 
     left = {std::sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), norm(turn)};
     if (step == kSteps || (left.shift < 1e-6 && left.turn < 1e-5)) return left;
     double delta[kMaxCoordinates], largest = 0;
-    if (!step_towards(chain, stance.columns, e, q, delta)) return left;
+    if (!step_towards(chain, stance.columns, e, bounds, kDamping[way], kTurnShare[way], q, delta))
+      return left;
     ++steps;
     for (std::size_t j : chain.coordinates) largest = std::max(largest, std::abs(delta[j]));
     const double scale = largest > 0.3 ? 0.3 / largest : 1;
-    for (std::size_t j : chain.coordinates) {
-      const Coordinate& limits = model_.coordinates[j];
+    for (std::size_t j : chain.coordinates)
       if (delta[j] != 0)
-        q[j] = std::clamp(q[j] + scale * delta[j], std::min(limits.lower, q[j]),
-                          std::max(limits.upper, q[j]));
-    }
+        q[j] = std::clamp(q[j] + scale * delta[j], std::min(bounds.low[j], q[j]),
+                          std::max(bounds.high[j], q[j]));
     stand(tool, q, stance);
   }
 }

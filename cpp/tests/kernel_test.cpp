@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <thread>
 
@@ -240,4 +241,119 @@ TEST(a_field_rebuilt_on_another_thread_is_never_seen_half_done) {
   }
   writer.join();
   CHECK(answers > 0);
+}
+
+// While the kernel ends a recovery by itself, a stop that comes in between must stay.
+TEST(a_stop_that_comes_while_recovery_ends_is_kept) {
+  Random r(16);
+  RobotModel m = robot(r);
+  m.pairs.clear();  // nothing is ever too close, so every verdict ends the recovery
+  Kernel kernel(m, {});
+  const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+  const auto bytes = chunk(Mode::kJointPosition, {q, q, q}, 0.05);
+  std::vector<Primitive> things;
+  for (int i = 0; i < 200; ++i) {
+    Primitive p;
+    p.id = "far";
+    p.p0 = p.p1 = {20, 20 + 0.01 * i, 1};
+    p.radius = 0.01;
+    things.push_back(p);
+  }
+  constexpr int kRounds = 3000;
+  std::atomic<int> go{0}, done{0};
+  std::thread stopper([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (go.load() != round) std::this_thread::yield();
+      for (int wait = 0; wait < (round * 7919) % 4000; ++wait)
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      kernel.estop();
+      done.store(round);
+    }
+  });
+  int lost = 0, passed = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    const std::int64_t now = kNow + std::int64_t{round} * 1'000'000;
+    kernel.set_state(q, still, now);
+    kernel.set_world(things, now);
+    kernel.estop();
+    CHECK(kernel.recover());
+    go.store(round);
+    const Verdict v = kernel.validate(bytes, now);
+    while (done.load() != round) std::this_thread::yield();
+    lost += kernel.gate() != Gate::kStopped ? 1 : 0;
+    passed += v.accepted ? 1 : 0;
+    CHECK(!(v.accepted && v.stopped));
+  }
+  stopper.join();
+  CHECK(lost == 0);
+  CHECK(passed > 0);
+}
+
+TEST(inputs_and_stops_from_other_threads_race_with_no_verdict) {
+  Random r(17);
+  const RobotModel m = robot(r, true);
+  Kernel kernel(m, {});
+  const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+  kernel.set_state(q, still, kNow);
+  const std::array<int, 3> shape{12, 12, 12};
+  const auto cells = clutter(r, shape, 20);
+  const std::vector<Primitive> things = world(r, 6, 0.5, 1.5);
+  Held stick;
+  stick.id = "stick";
+  stick.link = static_cast<int>(m.links.size()) - 1;
+  stick.p1 = {0, 0, 0.1};
+  stick.radius = 0.01;
+  std::atomic<bool> done{false};
+  const auto repeat = [&](auto what) {
+    return std::thread([&done, what] {
+      for (int i = 0; i < 200; ++i) what(i);
+      done = true;
+    });
+  };
+  std::thread threads[] = {
+      repeat([&](int i) { kernel.set_state(q, still, kNow + i); }), repeat([&](int i) {
+        kernel.set_world(things, kNow + i,
+                         i % 2 == 0 ? std::vector<Held>{} : std::vector<Held>{stick});
+      }),
+      repeat([&](int i) {
+        kernel.set_voxels(cells.data(), shape, {-0.6, -0.6, -0.6}, 0.1, kNow + i);
+      }),
+      repeat([&](int i) {
+        kernel.set_base(0.001 * i, 0, 0, kNow + i);
+        (void)kernel.base_at(kNow + i);
+      }),
+      repeat([&](int i) {
+        i % 3 == 0 ? kernel.estop() : i % 3 == 1 ? (void)kernel.recover() : kernel.reset();
+      })};
+  const auto bytes = chunk(Mode::kJointPosition, {q, q, q}, 0.05);
+  int answers = 0;
+  do {
+    answers += kernel.validate(bytes, kNow + 200).status < Status::kCount ? 1 : 0;
+  } while (!done);
+  for (std::thread& t : threads) t.join();
+  CHECK(answers > 0);
+}
+
+TEST(extreme_stamps_are_old) {
+  Random r(18);
+  const RobotModel m = robot(r, true);
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  const std::vector<double> q = configuration(r, m), still(q.size(), 0);
+  const auto bytes = chunk(Mode::kJointPosition, {q}, 0.05);
+  for (const std::int64_t stamp : {kLeast, kLeast + 1, kMost, std::int64_t{-1}}) {
+    Kernel kernel(m, {});
+    kernel.set_state(q, still, stamp);
+    CHECK(kernel.validate(bytes, kNow).status == Status::kStateUnavailable);
+    kernel.set_state(q, still, kNow);
+    kernel.set_world({}, stamp);
+    CHECK(kernel.validate(bytes, kNow).status == Status::kWorldUnavailable);
+    kernel.set_world({}, kNow);
+    kernel.set_base(0, 0, 0, stamp);
+    CHECK(kernel.validate(bytes, kNow).status == Status::kBaseUnavailable);
+    CHECK(kernel.base_at(kNow).has_value());
+  }
+  Kernel late(m, {});
+  late.set_state(q, still, kNow);
+  CHECK(late.validate(bytes, kLeast).status == Status::kStateUnavailable);
 }

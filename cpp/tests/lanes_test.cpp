@@ -116,7 +116,7 @@ TEST(levers_bound_the_motion_of_every_capsule_pair_and_tool) {
         const auto i = 2 * static_cast<std::size_t>(p.a), k = 2 * static_cast<std::size_t>(p.b);
         CHECK_LE(std::fabs(gap(pa[i], pa[k]) - gap(pb[i], pb[k])), sum(p.motion));
       }
-      const ToolSolver solver(s, m);
+      const ToolSolver solver(s);
       const Pose ta = solver.pose(0, a.data()), tb = solver.pose(0, b.data());
       CHECK_LE(gap(ta.translation, tb.translation), sum(s.tools[0].in_base) + 1e-6);
     }

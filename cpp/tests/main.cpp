@@ -1,8 +1,13 @@
 #include "check.hpp"
 
-int main() {
+// All tests, or those whose names begin with one of the arguments.
+int main(int count, char** wanted) {
   int passed = 0, failed = 0;
   for (const testing::Test& test : testing::tests()) {
+    bool chosen = count < 2;
+    for (int i = 1; i < count; ++i)
+      chosen = chosen || std::string(test.name).starts_with(wanted[i]);
+    if (!chosen) continue;
     const int before = testing::failures;
     test.run();
     const bool ok = testing::failures == before;

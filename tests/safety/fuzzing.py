@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -19,22 +20,27 @@ ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "fuzz"
 
 
-def build_fuzzer() -> Path:
-    """The fuzzer's program, optimised, built when it is older than its sources."""
+def build_fuzzer(static: bool = False) -> Path:
+    """The fuzzer's program, optimised, built when it is older than its sources.
+
+    A static one runs on any machine of this kind, with a file of robots beside it.
+    """
+    folder = BUILD.with_name("fuzz-static") if static else BUILD
     tools = Path(sys.executable).parent
     commands = [
         [
-            str(tools / "cmake"), "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja",
+            str(tools / "cmake"), "-S", str(ROOT), "-B", str(folder), "-G", "Ninja",
             f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release",
             "-DOPENRAL_PYTHON=OFF", "-DOPENRAL_TESTS=ON",
+            f"-DOPENRAL_FUZZ_STATIC={'ON' if static else 'OFF'}",
         ],
-        [str(tools / "cmake"), "--build", str(BUILD), "--target", "openral_kernel_fuzz"],
+        [str(tools / "cmake"), "--build", str(folder), "--target", "openral_kernel_fuzz"],
     ]  # fmt: skip
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stdout[-4000:] + done.stderr[-4000:])
-    return BUILD / "cpp" / "fuzz" / "openral_kernel_fuzz"
+    return folder / "cpp" / "fuzz" / "openral_kernel_fuzz"
 
 
 class _Writer:
@@ -44,6 +50,7 @@ class _Writer:
         self.lines = ["robot"]
         self.envelope = SimpleNamespace(workspace_lower=(-1e30,) * 3, workspace_upper=(1e30,) * 3)
         self.mobile, self.base, self.base_frame, self.modes = False, (-1, -1, -1), "", 0
+        self.differential = False
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("add_") or name == "add_group":
@@ -56,8 +63,9 @@ class _Writer:
         self.lines.append(f"modes {self.base_frame} {self.modes}")
         box = [*e.workspace_lower, *e.workspace_upper]
         self.lines.append(" ".join(["envelope", *_words([*limits, *box])]))
+        self.lines.append(" ".join(["follow", *_words([e.follow_shift, e.follow_turn])]))
         if self.mobile:
-            self.lines.append(" ".join(["mobile", *_words(self.base)]))
+            self.lines.append(" ".join(["mobile", *_words(self.base), str(int(self.differential))]))
         return "\n".join(self.lines) + "\n"
 
 
@@ -89,12 +97,18 @@ def shipped(path: Path) -> Path:
     return write_robots(path, [load_robot(name) for name in shipped_robots()])
 
 
-def run_fuzzer(program: Path, segments: int, seed: int, robots: Path) -> dict[str, Any]:
+def fresh_seed() -> int:
+    """A seed that nobody has tried: the same motions again show nothing new."""
+    return random.SystemRandom().randrange(1, 2**40)
+
+
+def run_fuzzer(
+    program: Path, segments: int, seed: int, robots: Path, *options: str
+) -> dict[str, Any]:
     """What the fuzzer found."""
-    command = [str(program), str(segments), str(seed), str(robots)]
+    command = [str(program), *options, str(segments), str(seed), str(robots)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) or not done.stdout:
         raise RuntimeError(f"the fuzzer ended with {done.returncode}: {done.stderr[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout)
-    result["findings"] = done.stderr.splitlines()[:20]
     return result

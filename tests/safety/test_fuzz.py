@@ -10,9 +10,17 @@ import mujoco
 import numpy as np
 import pytest
 
-from tests.safety.fuzzing import build_fuzzer, run_fuzzer, shipped
+from tests.safety.fuzzing import build_fuzzer, fresh_seed, run_fuzzer, shipped
 
 REACH = 10.0
+
+
+OPEN = ("base_found_moving", "recovering", "attached_gripper", "the tool's path")
+"""Kinds of false accepts that are still found, some in a million segments: docs/hazards.md."""
+
+
+def is_open(finding: str) -> bool:
+    return any(kind in finding for kind in OPEN)
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +34,33 @@ def robots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_no_motion_that_breaks_the_promise_is_accepted(fuzzer: Path, robots: Path) -> None:
-    found = run_fuzzer(fuzzer, 10_000, 2, robots)
-    assert found["segments"] >= 10_000
-    assert found["findings"] == []
-    assert found["false_accepts"] == 0
+    seed = fresh_seed()
+    print(f"seed {seed}")
+    found = run_fuzzer(fuzzer, 100_000, seed, robots)
+    assert found["segments"] >= 100_000
+    assert [finding for finding in found["findings"] if not is_open(finding)] == []
     for name, mode in found["modes"].items():
         assert mode["accepted"] > 0, f"{name}: nothing was accepted, so nothing was tested"
         assert mode["accepted"] < mode["chunks"], f"{name}: nothing came close"
+    for name, kind in found["behaviours"].items():
+        assert kind["accepted_segments"] > 0, f"{name}: never part of an accepted motion"
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "margin", "tracking", "jitter", "stop", "deceleration", "age", "found", "attached", "pair",
+        "range",
+    ],
+)  # fmt: skip
+def test_a_kernel_that_does_not_know_a_fact_is_found_wrong(
+    fuzzer: Path, robots: Path, fact: str
+) -> None:
+    """An oracle that cannot fail is none: it knows what was withheld from the kernel."""
+    seed = fresh_seed()
+    print(f"seed {seed}")
+    found = run_fuzzer(fuzzer, 400_000, seed, robots, "--withhold", fact, "--audit", "0")
+    assert found["false_accepts"] > 0
 
 
 def test_the_oracle_measures_what_mujoco_measures(fuzzer: Path, robots: Path) -> None:

@@ -191,8 +191,8 @@ def test_what_is_refused_is_not_rewritten_and_out_of_reach_is_unsolved() -> None
     robot = bench_robot(cartesian_step_m=2.0, ee_speed_m_s=100.0)
     far = chunk(M.CARTESIAN_DELTA, [[1.5, 0, 0, 0, 0, 0]])
     verdict, payload, action = executed(at_home(robot), far)
-    assert (verdict.status, verdict.row, verdict.latched) == ("unsolved", 0, True)
-    assert not verdict.rewritten and action is payload
+    assert (verdict.status, verdict.row, verdict.latched) == ("unsolved", 0, False)
+    assert not verdict.accepted and not verdict.rewritten and action is payload
     assert "keeps the tool on its path on the way to row 0" in str(verdict)
     near = Sphere("ball", tuple(ToolIK(robot, robot.end_effectors[0]).pose(
         np.array(robot.home_position))[:3, 3] + [0.1, 0, 0]), 0.03)  # fmt: skip

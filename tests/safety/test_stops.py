@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.manifest import load_robot
 from openral.manifest.robot import RobotDescription
 from openral.safety import Kernel, Sphere, VoxelGrid
 from openral.safety.bench_robot import bench_robot
@@ -138,3 +139,28 @@ def test_joints_of_the_base_stay_within_their_range() -> None:
     kernel.set_state(dict(robot.home, base_x=19.9), dict.fromkeys(robot.home, 0.0), NOW)
     rows = chunk(M.JOINT_POSITION, [[19.94], [19.98], [20.02]], joint_names=["base_x"])
     assert kernel.validate(rows, NOW).status == "position_limit"
+
+
+def test_joints_stop_one_after_another() -> None:
+    """Where one has stopped at once and the others only after all of the stopping time."""
+    robot = load_robot("franka_panda")
+    names = list(robot.joint_names)
+    q = np.array([0.049, 0.048, -0.04, -1.571, -0.079, 1.599, -0.841, 0.04])
+    v = np.array([-1.007, 0.0, 1.43, 0.0, -1.465, 0.0, 0.0])
+    rows = chunk(M.JOINT_VELOCITY, [v], joint_names=names[:7])
+    for obstacles, status in (
+        ([], "accepted"),
+        ([Sphere("speck", (0.523, -0.066, 0.631), 0.001)], "world_collision"),
+    ):
+        kernel = Kernel(robot)
+        kernel.set_state(q, stamp_ns=NOW)
+        kernel.set_world(obstacles, NOW)
+        assert kernel.validate(rows, NOW).status == status
+
+
+@pytest.mark.parametrize("late", ["joint1", "joint4"])
+def test_in_a_steady_chunk_either_joint_may_stop_late(late: str) -> None:
+    robot = bench_robot(stop_s=0.3, **LOOSE)
+    on_the_way = dict.fromkeys(("joint1", "joint4"), 1.0 * 5 * 0.05)
+    ball = _speck_in_the_hand(robot, on_the_way | {late: on_the_way[late] + 0.28})
+    _refused(robot, ball, [_velocities({"joint1": 1.0, "joint4": 1.0}, 10)])

@@ -8,6 +8,14 @@
 
 namespace openral {
 
+// From one stamp to another, whatever they are: the difference itself may not fit into 64 bits.
+inline double seconds_between(std::int64_t early, std::int64_t late) {
+  const bool ordered = late >= early;
+  const auto apart = ordered ? static_cast<std::uint64_t>(late) - static_cast<std::uint64_t>(early)
+                             : static_cast<std::uint64_t>(early) - static_cast<std::uint64_t>(late);
+  return (ordered ? 1e-9 : -1e-9) * static_cast<double>(apart);
+}
+
 // A frame in the plane: seen from its parent it lies at x, y and is turned by yaw.
 struct Planar {
   double x = 0, y = 0, yaw = 0;

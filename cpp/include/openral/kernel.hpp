@@ -144,6 +144,7 @@ class Kernel {
   ProveFunction prove_;
   ChunkView chunk_;  // the chunk being judged
   ChunkWriter writer_;
+  GripGoals goals_;  // of grippers, by the chunks accepted so far
   Latest<State> state_;
   Latest<Obstacles> world_;
   Latest<Voxels> voxels_;

@@ -2,6 +2,7 @@
 // without geometry on the way.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "openral/base_trail.hpp"
@@ -18,6 +19,26 @@ struct Measured {
   double age = 0;
 };
 
+// Where grippers may still be going: goals of chunks that were accepted and that a gripper, slow or
+// blocked as it may be, has not reached. Those of the last two chunks that owned a joint count,
+// because a driver may have dropped the newer one as late.
+class GripGoals {
+ public:
+  void accept(std::size_t joint, double low, double high) noexcept {
+    older_[joint] = newer_[joint];
+    newer_[joint] = {low, high};
+  }
+  bool any(std::size_t joint) const { return low(joint) <= high(joint); }
+  double low(std::size_t joint) const { return std::min(newer_[joint].low, older_[joint].low); }
+  double high(std::size_t joint) const { return std::max(newer_[joint].high, older_[joint].high); }
+
+ private:
+  struct Goals {
+    double low = kNone, high = -kNone;
+  };
+  std::array<Goals, kMaxCoordinates> newer_{}, older_{};
+};
+
 // The base's measured forward, left and turning speed.
 Vec3 base_twist(const RobotModel& model, const Measured& measured) noexcept;
 
@@ -27,14 +48,18 @@ class Lowering {
 
   // Matches slots with joints and tools and checks every number's form. On refusal `out` says why.
   bool resolve(const ChunkView& chunk, Verdict& out) noexcept;
-  // Whether the resolved chunk moves anything that geometry describes.
+  // Whether the measured state matters to the resolved chunk: it moves something that geometry
+  // describes, or its limits depend on where a joint is.
   bool moves() const { return moves_; }
-  // Limits of what needs no geometry: grippers and hands.
-  bool check_allowed(const ChunkView& chunk, Verdict& out) noexcept;
+  // Limits of grippers and hands.
+  bool check_grippers(const ChunkView& chunk, Verdict& out) noexcept;
   // Builds the rows' way from the measured state and checks them. `speed` scales the speed limits.
-  // It may walk along the joints of tools `most_walks` times.
-  bool lower(const ChunkView& chunk, const Measured& start, double speed, int most_walks,
-             Verdict& out) noexcept;
+  // It may walk along the joints of tools `most_walks` times. `goals` are where grippers may be
+  // going. `nominal`: without tracking errors of joints.
+  bool lower(const ChunkView& chunk, const Measured& start, const GripGoals& goals, double speed,
+             bool nominal, int most_walks, Verdict& out) noexcept;
+  // Notes the goals of grippers that an accepted chunk leaves behind.
+  void leave_goals(GripGoals& goals) const noexcept;
   int walks() const { return walks_; }
   const ToolSolver& solver() const { return solver_; }
   // Completes the path for rows executed at a share `pace` of their speed: ways to a standstill and
@@ -61,12 +86,23 @@ class Lowering {
   void put_parts(int of, const int* coordinates, int n, int depth) noexcept;
   double valid_seconds() const { return valid_; }
   bool torque() const { return torque_; }
+  // Whether boxes are wide by more than errors: torque, joints that stop each at their own pace, or
+  // a gripper's sweep.
+  bool wide() const { return torque_ || wide_; }
 
  private:
   struct Slot {
     int count = 0;
     std::array<int, kMaxWidth> coordinates{};
     int tool = -1;
+  };
+  // Where a base may be in a row besides on its commanded path, in the frame of the start: it takes
+  // time to change its velocity.
+  struct Drift {
+    bool on = false;
+    Vec3 low{}, high{};            // of its deviation from the path
+    Vec3 row_low{}, row_high{};    // of the base itself
+    Vec3 stop_low{}, stop_high{};  // of where a stop in the row can take it
   };
   // A span in which the base goes on with one twist.
   struct Arc {
@@ -95,26 +131,37 @@ class Lowering {
   bool follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
                const double* to, const ToolSolver::Residual& missed,
                const ToolSolver::Residual& left, Verdict& out) const noexcept;
+  bool in_time(const ChunkView& c, const Slot& slot, const double* from,
+               const double* to) const noexcept;
   bool check_rows(const ChunkView& c, Verdict& out) noexcept;
   bool check_joint(const ChunkView& c, std::size_t row, std::size_t j, Verdict& out) noexcept;
   bool check_base(const ChunkView& c, std::size_t row, Verdict& out) noexcept;
+  bool lower_grips(const ChunkView& c, std::size_t s, Verdict& out) noexcept;
+  void begin_grips(const GripGoals& goals) noexcept;
+  void grip(std::size_t j, std::size_t row, double goal_low, double goal_high) noexcept;
+  bool swings(std::size_t j) const { return swings_[j]; }
   void displace_base(std::size_t row) noexcept;
   void widen(const Vec3& base_error) noexcept;
   void place(const Planar& base) noexcept;
   void span(int from, int to, int row, float rate) noexcept;
+  void own_points(const ChunkView& c) noexcept;
+  void drift(const ChunkView& c) noexcept;
+  void drift_row(std::size_t row, double* from, double* to) noexcept;
+  Vec3 commanded(const ChunkView& c, std::size_t row) const noexcept;
+  bool steady(const ChunkView& c) const noexcept;
   void stops(const ChunkView& c) noexcept;
   bool mixes() const noexcept;
-  void stop(const ChunkView& c, std::size_t row) noexcept;
+  void stop(const ChunkView& c, std::size_t row, std::size_t last) noexcept;
   void bear_base() noexcept;
-  void brake_base() noexcept;
   double braking(const Vec3& twist) const noexcept;
   bool turns(const ChunkView& c, std::size_t row) const noexcept;
-  bool coast_joints(const ChunkView& c, std::size_t row, bool with_base, double* from, double* to,
-                    double* wide) noexcept;
-  bool coast_base(const ChunkView& c, std::size_t row, const double* from, double* to) noexcept;
+  bool stop_joints(const ChunkView& c, std::size_t last, bool box, double* from, double* to,
+                   double* wide) noexcept;
+  bool stop_base(const ChunkView& c, std::size_t row, std::size_t last, double* from, double* to,
+                 double* wide) noexcept;
   double drive(const double* from, const Vec3& twist, double seconds, double* to) const noexcept;
   void bow(const Arc& arc) noexcept;
-  void bows(const ChunkView& c) noexcept;
+  void bows() noexcept;
   void chord(std::size_t of, int k, int from, int to, float rate) noexcept;
 
   double* seen(std::size_t i) {
@@ -137,10 +184,15 @@ class Lowering {
   int span_count_ = 0, point_count_ = 0, bends_left_ = 0, walks_ = 0, most_walks_ = 0;
   std::size_t horizon_ = 0;  // rows that the proof covers
   std::array<Slot, kMaxSlots> slots_{};
-  // By a slot; told velocities; told torques.
-  std::array<bool, kMaxCoordinates> owned_{}, rated_{}, torqued_{};
+  // By a slot; commanded by velocities; by torques; grippers that something moves with.
+  std::array<bool, kMaxCoordinates> owned_{}, rated_{}, torqued_{}, swings_{};
+  std::array<double, kMaxCoordinates> jaw_low_{}, jaw_high_{};    // where a gripper may be by now
+  std::array<double, kMaxCoordinates> goal_low_{}, goal_high_{};  // goals that the chunk gives it
+  std::vector<Drift> drifts_;                                     // by row
   std::array<double, kMaxCoordinates> lag_{};  // how far off the estimate of where it is now may be
   bool moves_ = false, torque_ = false, base_owned_ = false, rewrites_ = false, placed_ = false;
+  bool twisted_ = false;  // the base is commanded by a twist
+  bool wide_ = false, nominal_ = false;
   bool mixed_ = false;  // stops leave the path anywhere
   double valid_ = 0, speed_ = 1, pace_ = 1;
   Measured start_;

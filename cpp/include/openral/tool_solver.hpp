@@ -13,7 +13,7 @@ std::array<double, 9> transpose(const std::array<double, 9>& a);
 
 class ToolSolver {
  public:
-  ToolSolver(const Skeleton& skeleton, const RobotModel& model);
+  explicit ToolSolver(const Skeleton& skeleton);
 
   // Pose of the tool in the base's frame.
   Pose pose(int tool, const double* q) const noexcept;
@@ -33,10 +33,17 @@ class ToolSolver {
     Column columns[kMaxCoordinates];
   };
   void stand(int tool, const double* q, Stance& out) const noexcept;
-  // Newton steps with damping from q towards `target`, inside the joint limits. q and its stance
-  // are changed. Adds how many steps it took.
-  Residual solve(int tool, const Pose& target, double* q, Stance& stance,
-                 int& steps) const noexcept;
+  // Where each joint may be led.
+  struct Bounds {
+    std::array<double, kMaxCoordinates> low, high;
+  };
+  // Ways to look for joint values: the first goes for all of the target, each later one gives up
+  // more of its orientation for a smaller motion of the joints, as near a singularity.
+  static constexpr int kWays = 4;
+  // Newton steps with damping from q towards `target`, inside the bounds. q and its stance are
+  // changed. Adds how many steps it took.
+  Residual solve(int tool, const Pose& target, const Bounds& bounds, int way, double* q,
+                 Stance& stance, int& steps) const noexcept;
 
  private:
   // A joint on the way to a tool, seen from axes of the one before it; its own third is its axis.
@@ -51,12 +58,12 @@ class ToolSolver {
     std::vector<std::size_t> coordinates;  // each once
     Pose tcp;
   };
-  bool step_towards(const Chain& chain, const Column* columns, const double* error, const double* q,
+  bool step_towards(const Chain& chain, const Column* columns, const double* error,
+                    const Bounds& bounds, double damping, double turn_share, const double* q,
                     double* delta) const noexcept;
   Pose walk(const Chain& chain, const double* q, Column* columns) const noexcept;
 
   std::vector<Chain> chains_;
-  const RobotModel& model_;
 };
 
 }  // namespace openral

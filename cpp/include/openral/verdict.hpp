@@ -17,6 +17,7 @@ enum class Status : std::uint8_t {
   kVoxelOverflow,
   kEstopped,
   kRecovery,  // recovering, and the motion does not lead away
+  kUnsolved,  // no joint motion takes the tool along its path: out of reach, or singular
   // Refused, and the stop latches.
   kSelfCollision,
   kWorldCollision,
@@ -31,7 +32,6 @@ enum class Status : std::uint8_t {
   kToolSpeed,
   kToolRate,
   kStep,
-  kUnsolved,
   kBaseSpeed,
   kGripperRange,
   kNotFinite,
