@@ -23,7 +23,7 @@ class Processes:
     ) -> None:
         """`on_change`, on a thread of its own: a child ended or was stopped."""
         make_undumpable()
-        key = RunKey.create()
+        self.key = key = RunKey.create()
         # A real HAL lets its motors go in order, also when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL
         self.children: list[Child] = []
