@@ -109,11 +109,11 @@ def load(order: PolicyOrder) -> Skill:
         raise PolicyFailed(f"skill '{order.entry_point}' cannot be made: {error!r}") from error
 
 
-def think(skill: Skill, observation: Observation) -> Answer:
-    """One answer; whatever the policy raises is a PolicyFailed."""
+def think(skill: Skill, observation: Observation, ends: bool = True) -> Answer:
+    """One answer; whatever the policy raises is a PolicyFailed. `ends`: it may say it is done."""
     began = time.perf_counter()
     try:
-        done = isinstance(skill, Finishing) and skill.finished(observation)
+        done = ends and isinstance(skill, Finishing) and skill.finished(observation)
         rows = None if done else skill.act(observation)
     except Exception as error:
         raise PolicyFailed(f"the policy raised {error!r}") from error

@@ -19,11 +19,12 @@ from openral.skill import topics
 from openral.skill.chunk_maker import ChunkMaker
 from openral.skill.goal_order import Ending, GoalOrder
 from openral.skill.limits import PolicyLimits
-from openral.skill.policy_host import InlinePolicy, PolicyHost
+from openral.skill.policy_host import PolicyHost
 from openral.skill.policy_process import PolicyProcess
 from openral.skill.runner_graph import RunnerGraph
 from openral.skill.runner_parameters import RunnerParameters
 from openral.skill.skill_run import SkillRun
+from openral.skill.waited_policy import WaitedPolicy
 
 _ACTION = "openral_msgs/action/ExecuteSkill"
 _POLL_S = 0.005
@@ -93,7 +94,8 @@ class SkillRunnerNode(LifecycleNode):
         self._goals += 1
         inline = self.settings.policy == "inline"
         if self._policy is None:
-            self._policy = InlinePolicy() if inline else PolicyProcess(self._limits())
+            made = WaitedPolicy if inline else PolicyProcess
+            self._policy = made(self._limits())
         maker = ChunkMaker(f"{order.seed}/{self._goals}" if inline else None)
         run = SkillRun(self.graph, self.settings, self._scene, order, self._policy, maker)
         self._run = self.graph.listener = run

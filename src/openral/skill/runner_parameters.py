@@ -31,7 +31,7 @@ class RunnerParameters(NodeSettings):
     rate_hz: float = 20.0
     """Rows a second of a skill without a manifest where there is no scene to say it."""
     policy: str = "process"
-    """Where policies run: in a process of their own, or inline for lock-step."""
+    """Where policies run: in a process of their own; inline: everything waits for their answers."""
     policy_memory_gb: float = 0.0
     """Memory that a policy's process and all that it starts may use; 0: 75 % of the machine's."""
     policy_tasks: int = 0
