@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from openral.graph.run_key import RunKey
 from openral.ros import msg
 from openral.ros.graph import Graph as GraphView
-from openral.safety.run_key import RunKey
 from openral.signals import ENDING
-from openral.skill.limits import PolicyLimits
+from openral.skill.policy.limits import PolicyLimits
 from tests.deploy.small_graph import alive, family
 from tests.ros.conftest import Graph, inheriting, wait_until
 from tests.system.graph import blind_robot
@@ -137,7 +137,7 @@ def test_a_policy_ends(tmp_path: Path, number: signal.Signals) -> None:
     ours, theirs = socket.socketpair()
     reason, told = os.pipe()
     limits, runner = PolicyLimits().to_text(), str(os.getpid())
-    command = [sys.executable, "-m", "openral.skill.policy_warden", str(theirs.fileno())]
+    command = [sys.executable, "-m", "openral.skill.policy.warden", str(theirs.fileno())]
     command += [str(told), str(tmp_path), limits, runner]
     with ours, inheriting(signal.SIG_IGN, blocked=True):
         with theirs:

@@ -13,10 +13,11 @@ from typing import Any
 
 from openral.errors import ConfigError, OpenralError, RecordingError
 from openral.graph.time_lease import LeaseHolder
-from openral.ros import Outcome, State, spin, types
-from openral.ros.given_parameters import given_parameters
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.parameters import Descriptor
+from openral.ros import Outcome, State, spin
+from openral.ros.codec import types
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.parameters.store import Descriptor
 from openral.ros.qos import STATE
 from openral.ros.recording.background import BackgroundWriter
 from openral.ros.recording.recorder import Recorder
