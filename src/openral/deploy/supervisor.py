@@ -36,6 +36,8 @@ _COME_UP_S = 60.0
 _TRANSITION_S = 60.0
 _CLOCK_STALL_S = 3.0
 _STEP_S = 0.05
+_CANCEL_S = 1.0
+"""A skill in motion brakes along its path for 0.25 s before it says that it has ended."""
 
 
 class Supervisor:
@@ -282,7 +284,7 @@ class Supervisor:
             if began:
                 summary.take(link.monitor, self._command_at)
             if not self._fault and self._goals is not None:
-                self._goals.cancel(0.3)
+                self._goals.cancel(_CANCEL_S)
         if self._goals is not None:
             episodes = [result.as_dict() for result in self._goals.results]
             summary.skill = {"name": self._options.skill, "episodes": episodes}

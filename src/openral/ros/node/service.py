@@ -46,6 +46,7 @@ class Service:
         self._clients: dict[int, tuple[bytes, bytes] | None] = {}
         """By writer: tag and participant of a client; None for one that cannot be answered."""
         self._reachable: set[int] = set()
+        self._closed = False
 
     def attach(self, loop: Loop) -> None:
         """Answers in this loop from now on."""
@@ -118,6 +119,8 @@ class Service:
 
     def _send(self, payload: bytes, source: int, give_up: float) -> None:
         """A client may ask before discovery has shown us where it listens: then wait for that."""
+        if self._closed:
+            return
         if self._can_reach(source) or time.monotonic() > give_up:
             try:
                 self._writer.write(payload)
@@ -138,7 +141,8 @@ class Service:
         return False
 
     def close(self) -> None:
-        """Leaves the graph; harmless the second time."""
+        """Leaves the graph; harmless the second time. What is not answered yet stays so."""
+        self._closed = True
         self.detach()
         self._reader.close()
         self._writer.close()

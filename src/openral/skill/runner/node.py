@@ -170,7 +170,7 @@ class SkillRunnerNode(LifecycleNode):
         assert run is not None
         run.wake = woken.set
         while True:
-            run.cancelled = handle.is_cancel_requested
+            run.cancelled, run.leaving = handle.is_cancel_requested, self.destroyed
             if (result := self.step()) is not None:
                 break
             if time.monotonic() - told > _FEEDBACK_S:

@@ -47,6 +47,8 @@ class SkillRun:
         self.began_ns = graph.now()
         self.cancelled = False
         """Set by whoever wants it to end."""
+        self.leaving = False
+        """Set when this process ends: then the HAL brings the robot to rest, as for any loss."""
         self._graph, self._settings, self._scene = graph, settings, scene
         graph.observer.look_anew()
         self._policy, self._maker = policy, maker
@@ -275,7 +277,8 @@ class SkillRun:
             self.phase = "finishing"
             self._enter(lambda: None)
         stalled = self._graph.stalled_s() > SILENT_S
-        if stalled or self._waited() > _REST_WITHIN_S or self._graph.not_armed():
+        over = stalled or self.leaving or self._waited() > _REST_WITHIN_S
+        if over or self._graph.not_armed():
             return self._recorded(ending)
         flight, now = self._proposer.flight if self._proposer else None, self._graph.now()
         if flight is not None and flight.verdict is None:  # it will be known in a moment
