@@ -15,7 +15,7 @@ _UNBOUNDED = 1e6
 
 
 class GymEnv(gymnasium.Env[dict[str, Any], Any]):
-    """Joint positions in, a dictionary of joint state, objects and pictures out.
+    """Takes joint positions as actions; observations are a dict of joint state, objects and images.
 
     Needs the extra `gym`: pip install 'openral[gym]'.
     """
@@ -61,7 +61,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], Any]):
         return observation, result.reward, result.terminated, result.truncated, result.info
 
     def render(self) -> Image | None:
-        """A picture from the chosen camera."""
+        """An image from the chosen camera, uint8 (height, width, 3); None without a camera."""
         return None if self._camera is None else self.rollout.image(self._camera)
 
     def close(self) -> None:
