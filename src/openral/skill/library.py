@@ -35,8 +35,8 @@ def make_skill(
 ) -> Skill:
     """Makes the skill of that name for one robot.
 
-    ConfigError for unknown parameters lists the valid ones. An installed `openral.skills` entry
-    point is called with (context, parameters).
+    An unknown parameter is a ConfigError that lists the valid ones. An installed
+    `openral.skills` entry point is called with (context, parameters).
     """
     values = dict(parameters or {})
     if name in _BUILT_IN:
