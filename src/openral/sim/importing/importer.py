@@ -182,7 +182,7 @@ def _cameras(model: mujoco.MjModel, chain: Chain) -> list[Camera]:
     for index in range(model.ncam):
         body = int(model.cam_bodyid[index])
         if body == 0 and 0 not in chain.link_of_body:
-            continue  # a spectator in the world, not part of the robot
+            continue  # a camera of the scene, not part of the robot
         name = model.camera(index).name
         turn = Rotation.from_quat(model.cam_quat[index], scalar_first=True) * from_mujoco
         width, height = (int(v) for v in model.cam_resolution[index])
