@@ -161,7 +161,7 @@ def _build(setup: Setup) -> MujocoRollout:
 
 
 def _add_mark(mark: mujoco.MjsBody) -> None:
-    """A disc on the floor with a bar that shows the heading; nothing touches it."""
+    """Adds a disc on the floor with a bar that shows the heading, both without collisions."""
     disc = mark.add_geom(name="mark", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[0.2, 0.001, 0])
     bar = add_box(mark, "mark_heading", (0.0, -0.02, 0.0), (0.3, 0.02, 0.003), GREEN)
     disc.rgba = GREEN
