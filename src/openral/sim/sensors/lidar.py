@@ -44,7 +44,7 @@ class PlanarLidar:
         self._groups = np.array([group in others for group in range(6)], np.uint8)
 
     def scan(self, data: mujoco.MjData) -> Depth:
-        """Ranges (beams,) in m from the first angle on; inf: none, -inf: too near (REP 117).
+        """Ranges (beams,) in m, first angle first; inf: out of range, -inf: too near (REP 117).
 
         Body poses must be up to date.
         """
