@@ -55,7 +55,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], Any]):
         return _flat(self.rollout.reset(episode)), {"seed": episode}
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """One control period."""
+        """Advances one control period under an action (action_dim,)."""
         result = self.rollout.step(action)
         observation = _flat(result.observation)
         return observation, result.reward, result.terminated, result.truncated, result.info
