@@ -111,7 +111,7 @@ class WorldNode(LifecycleNode):
         self._readings.take(message)
         stamp = self._readings.stamp_ns
         ahead = stamp - self.now()
-        if ahead > AHEAD_NS:  # stored, it would mask all correct ones
+        if ahead > AHEAD_NS:  # stored, it would mask all correctly stamped ones
             text = "joint states are stamped ahead of the clock"
             self.log.error(text, by_s=round(ahead / NS, 2), once="ahead")
         elif self._readings.complete:

@@ -37,7 +37,7 @@ class SensorWatch:
         self._rate = 0.0
 
     def used(self, stamp_ns: int) -> None:
-        """Reports that a measurement was inserted into the map."""
+        """Records that a measurement was inserted into the map."""
         gap = (stamp_ns - self.stamp_ns) / NS
         if self.stamp_ns and gap > 0:
             rate = 1 / gap
@@ -46,7 +46,7 @@ class SensorWatch:
         self._heard, self._fault = True, None
 
     def failed(self, state: Health, detail: str) -> None:
-        """Reports that a measurement was received that cannot be used."""
+        """Records that an unusable measurement was received."""
         self._heard, self._fault = True, (state, detail)
 
     def forget(self) -> None:

@@ -80,7 +80,7 @@ class ViewQueue:
             self.watch.failed(Health.MISCONFIGURED, str(error))
             return
         stamp, now = stamp_ns(message), self._now()
-        if stamp > now + AHEAD_NS:  # stored, it would mask all correct ones
+        if stamp > now + AHEAD_NS:  # stored, it would mask all correctly stamped ones
             text = f"stamped {(stamp - now) / NS:.2f} s ahead of the clock (at most 0.05 s)"
             self.watch.failed(Health.MISCONFIGURED, text)
             return
