@@ -1,7 +1,7 @@
 """FeetechHAL: an SO-100 or SO-101 arm on its serial bus.
 
 How it stops and ends:
-- `hold` and `estop` hold position with torque on: an arm without brakes would fall otherwise.
+- `hold`, and by default `estop`, hold position with torque on: an arm without brakes would fall.
 - `close` parks the arm if a rest pose was given, then ramps the torque down and switches it off.
 - However else the process ends (exception, SIGINT, SIGTERM, SIGKILL, a crash in native code), its
   guardian process ramps the torque down and switches it off.
