@@ -1,6 +1,6 @@
 """Runs the HAL's node: `python -m openral.hal --autostart robot_yaml=ur5e hal_mode=sim`.
 
-The run key comes by the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
+The run key is received over the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
 Without `--autostart` the node waits to be configured and activated from outside.
 """
 

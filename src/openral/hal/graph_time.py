@@ -12,7 +12,7 @@ class GraphTime:
     """The graph's clock: simulated if the HAL has its own clock and wall time is not forced."""
 
     def __init__(self, hal: HAL, force_wall: bool, after_ns: int = 0) -> None:
-        """Simulated time continues from `after_ns`: a new simulation must not turn it back."""
+        """Simulated time continues from `after_ns`, so that a new simulation never sets it back."""
         self._source = hal if isinstance(hal, SimTime) and hal.sim_time_ns() is not None else None
         self.simulated = self._source is not None and not force_wall
         self._shift_ns = after_ns if self.simulated else 0
