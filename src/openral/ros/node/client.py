@@ -30,7 +30,7 @@ _POLL_S = 0.005
 
 
 class Client:
-    """Made by `Node.create_client`."""
+    """Created by `Node.create_client`."""
 
     def __init__(self, node: Node, type_name: str, name: str) -> None:
         self.node = node

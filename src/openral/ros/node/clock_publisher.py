@@ -10,7 +10,7 @@ from openral.ros.qos import QoS
 
 
 class ClockPublisher:
-    """Publishes /clock; made by the one node that drives the simulation."""
+    """Publishes /clock; created by the one node that drives the simulation."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
