@@ -1,4 +1,4 @@
-"""The `openral` command. Each subcommand lives in a module of its own, imported when it is used."""
+"""The `openral` command. Each subcommand is a separate module, imported when it is used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 class _LazyGroup(typer.core.TyperGroup):
-    """Lists the commands without importing them, so that `openral --help` answers at once."""
+    """Lists the commands without importing them, so that `openral --help` is fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -75,7 +75,7 @@ def _openral() -> None:
 
 
 def main() -> None:
-    """Entry point: an error that the user can mend is a message and exit code 2."""
+    """Entry point: an error that the user can fix becomes a message and exit code 2."""
     heed_signals()
     try:
         app()

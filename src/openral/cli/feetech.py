@@ -95,7 +95,7 @@ def _open(port: str, baud_rate: int) -> Bus:
     from openral.hal.drivers.feetech.bus import Bus
     from openral.hal.drivers.feetech.port import open_port
 
-    return Bus(open_port(port, baud_rate), timeout=0.06, attempts=8)  # nothing moves: no hurry
+    return Bus(open_port(port, baud_rate), timeout=0.06, attempts=8)  # nothing moves: not urgent
 
 
 def _row(bus: Bus, servo: int) -> dict[str, object]:
