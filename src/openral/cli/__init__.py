@@ -53,7 +53,7 @@ class _LazyGroup(typer.core.TyperGroup):
         if name not in COMMANDS:
             ctx.fail(f"no command '{name}'; {choices(name, COMMANDS, 'commands')}")
         below = importlib.import_module(COMMANDS[name][0]).app
-        below._add_completion = False  # completion belongs to `openral` itself
+        below._add_completion = False  # completion is offered by `openral` only
         return name, typer.main.get_command(below), args[1:]
 
 

@@ -63,7 +63,7 @@ def calibrate(
     ] = None,
     force: Annotated[bool, typer.Option(help="Overwrite a calibration that is there.")] = False,
 ) -> None:
-    """Calibrate an arm: hold it, put it in mid-travel, then move every joint to both stops.
+    """Calibrate an arm: support it, put it in mid-travel, then move every joint to both stops.
 
     Example: openral feetech calibrate --robot so101_follower --port /dev/ttyACM0
     """

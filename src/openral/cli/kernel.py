@@ -1,4 +1,4 @@
-"""`openral kernel`: the safety kernel's speed on this machine, and why it stopped a robot."""
+"""`openral kernel`: benchmark the safety kernel, and explain its verdict on a chunk."""
 
 from __future__ import annotations
 

@@ -35,5 +35,5 @@ class GoalResult:
         return "" if self.success else f"{self.reason}: {self.message}".rstrip(": ")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields as a dictionary, for JSON."""
         return asdict(self)

@@ -85,7 +85,7 @@ class GraphLink:
     # Managed nodes
 
     def join(self, spec: NodeSpec, timeout_s: float) -> ManagedNode:
-        """Waits for a node's services."""
+        """Waits up to `timeout_s` for a node's services; Ended if they do not appear."""
         made = self.managed[spec.name] = ManagedNode(self.node, spec.name)
         self.until(lambda: made.is_there, timeout_s, f"{spec.name} did not come up")
         return made

@@ -92,7 +92,7 @@ class DeployOptions:
             raise ConfigError(f"--episodes {self.episodes} needs a scene to start anew: --config")
         if self.record is not None and self.record.exists():
             raise ConfigError(f"{self.record} exists already; give --record another name")
-        robot = self.robot  # raises what is wrong with it
+        robot = self.robot  # raises if its manifest is invalid
         if self.unknown_blocks and not (self.maps or self.external_map):
             raise ConfigError(
                 f"--unknown-blocks needs a map: '{robot.id}' has no depth camera; with one of "

@@ -72,7 +72,7 @@ class RecorderNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Writes what is left and completes the file."""
+        """Writes the queued messages and completes the file."""
         lease, self._lease = self._lease, None
         if lease is not None:
             lease.close()

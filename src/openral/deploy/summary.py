@@ -19,7 +19,7 @@ class Summary:
     """`sim` or `wall`; None if the graph never got that far."""
     lockstep: bool = False
     duration: float = 0.0
-    """On the graph's clock, from arming on."""
+    """Duration in s of the graph's clock, from arming on."""
     real_time_factor: float | None = None
     ready_after: float | None = None
     """Wall time in s from the command to the armed graph."""

@@ -99,7 +99,7 @@ class SimClock:
             return self._changed.wait_for(lambda: self.ready, timeout_s)
 
     def sleep_until(self, at_ns: int, timeout_s: float | None = None) -> bool:
-        """Sleeps in simulated time; False if `timeout_s` of wall time passed or time went back."""
+        """Sleeps until `at_ns`; False if `timeout_s` of wall time passed or time went backwards."""
         with self._changed:
             start = self.now_ns()
             self._changed.wait_for(

@@ -11,7 +11,7 @@ class QoS:
 
     reliable: bool = True
     latched: bool = False
-    """Late joiners get the last `depth` messages (transient local)."""
+    """Late joiners receive the last `depth` messages (transient local)."""
     depth: int = 10
 
     def accepts(self, offered: QoS) -> bool:

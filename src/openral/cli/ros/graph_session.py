@@ -47,7 +47,7 @@ class Session:
         return _find(name, wait_s, "node", lambda: {n.full_name: n for n in self.graph.nodes(True)})
 
     def find_topic(self, name: str, wait_s: float, published: bool = True) -> TopicEntry:
-        """The topic of this name; `published` waits for a publisher."""
+        """The topic of this name, within `wait_s`; with `published`, one that has a publisher."""
 
         def known() -> dict[str, TopicEntry]:
             return {t.name: t for t in self.graph.topics() if t.publishers or not published}
@@ -55,7 +55,7 @@ class Session:
         return _find(name, wait_s, "topic", known)
 
     def find_service(self, name: str, wait_s: float) -> TopicEntry:
-        """The service of this name."""
+        """The service of this name, within `wait_s`."""
         return _find(name, wait_s, "service", lambda: {s.name: s for s in self.graph.services()})
 
 

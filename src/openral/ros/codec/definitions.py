@@ -26,7 +26,7 @@ PLACEHOLDER = "structure_needs_at_least_one_member"
 
 
 class Shape(Enum):
-    """How many values a field holds."""
+    """Whether a field is a single value, a fixed-size array or a sequence."""
 
     ONE = "one"
     ARRAY = "array"
@@ -49,7 +49,7 @@ class Field:
 
     @property
     def nested(self) -> bool:
-        """Whether the values are messages themselves."""
+        """Whether the values are nested messages."""
         return "/" in self.type
 
     @property
@@ -89,7 +89,7 @@ def dds_type_name(name: str) -> str:
 
 
 def ros_type_name(dds_name: str) -> str | None:
-    """The reverse of `dds_type_name`; None for a type that is not a ROS type."""
+    """The inverse of `dds_type_name`; None for a type that is not a ROS type."""
     parts = dds_name.split("::")
     if len(parts) != 4 or parts[2] != "dds_" or not parts[3].endswith("_"):
         return None

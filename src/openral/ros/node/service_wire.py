@@ -53,7 +53,7 @@ def service_specs(context: Context, service: str, type_name: str, role: str) -> 
 
 
 def request_id(payload: bytes) -> bytes | None:
-    """Client id and sequence number; None if the message is too short to hold them."""
+    """Client id and sequence number, 16 bytes; None if the message is too short."""
     return payload[_CDR : _CDR + HEADER] if len(payload) > _CDR + HEADER else None
 
 

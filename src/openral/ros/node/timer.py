@@ -36,7 +36,7 @@ class Timer:
         self._next_ns = self.clock.steady_ns() + self.period_ns
 
     def cancel(self) -> None:
-        """No more calls until `reset`."""
+        """Stops the timer until `reset`."""
         self.canceled = True
 
     @property

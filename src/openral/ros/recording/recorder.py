@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from openral.ros.node.node import Node
     from openral.ros.node.subscription import Subscription
 
-# Long enough for a burst that arrives while Python is busy elsewhere.
+# Queue depth in messages: enough for a burst that arrives while Python is busy elsewhere.
 _DEPTH = 1000
 
 

@@ -60,7 +60,7 @@ class Writer(Protocol):
         """Whether a matched reader has this tag or, if that is empty, is of this participant."""
 
     def close(self) -> None:
-        """Leaves the graph; safe to call twice."""
+        """Leaves the graph; idempotent."""
 
 
 class Reader(Protocol):
@@ -84,7 +84,7 @@ class Reader(Protocol):
         """The writer of a sample; None if it has left."""
 
     def close(self) -> None:
-        """Leaves the graph; safe to call twice."""
+        """Leaves the graph; idempotent."""
 
 
 class Poller(Protocol):
@@ -97,7 +97,7 @@ class Poller(Protocol):
         """Removes a reader."""
 
     def wake(self) -> None:
-        """Ends the current or next `wait`; may be called from any thread."""
+        """Ends the current or next `wait`; thread-safe."""
 
     def wait(self, timeout_s: float) -> Sequence[Callable[[], None]]:
         """The `ready` calls that are due, after at most `timeout_s`; TransportError once closed."""
@@ -128,4 +128,4 @@ class Transport(Protocol):
         """Host and process that participants report, by the first 12 bytes of their GUID."""
 
     def close(self) -> None:
-        """Leaves the graph; safe to call twice."""
+        """Leaves the graph; idempotent."""
