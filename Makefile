@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
-PY := src tests benchmarks tools
+PY := src tests benchmarks tools examples
 
 .PHONY: demo test cpp-test tsan-test interop soak bench lint format setup clean
 
