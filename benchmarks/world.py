@@ -21,7 +21,7 @@ from shared.targets import finish
 
 from openral.ros import msg
 from openral.safety.kernel import Kernel
-from openral.safety.surroundings import voxel_grid
+from openral.safety.node.surroundings import voxel_grid
 from openral.world.body import Body
 from openral.world.voxel_map import MapOptions, VoxelMap
 

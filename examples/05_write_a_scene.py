@@ -14,11 +14,11 @@ import mujoco
 
 from openral import SceneDescription, SceneType, load_robot
 from openral.manifest.base import Model, Positive, Transform
-from openral.sim.furniture import RED, add_camera, add_floor, add_lights, add_loose_box, add_table
+from openral.sim.building import furniture
+from openral.sim.building.scene_task import NoTask, Verdict
+from openral.sim.building.scene_type import NoParameters, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import NoTask, Verdict
-from openral.sim.scene_type import NoParameters, Setup
-from openral.sim.stage import Stage
 
 
 class Options(Model):
@@ -41,11 +41,11 @@ class KnockOff(NoTask):
 def build(setup: Setup) -> MujocoRollout:
     stage = Stage(setup.robot, setup.scene.base_pose or Transform())  # the robot comes first
     top = setup.options.height_m
-    add_lights(stage.spec)
-    add_floor(stage.spec)
-    add_table(stage.spec, "table", (0.4, -0.3), (0.8, 0.3), top)
-    add_loose_box(stage.spec, "brick", (0.03, 0.03, 0.05), (0.6, 0.0, top + 0.05), 0.2, RED)
-    add_camera(stage.spec, "side", (1.6, -1.6, 1.0), (0.3, 0.0, 0.4))
+    spec, half = stage.spec, (0.03, 0.03, 0.05)
+    furniture.add_lights(spec)
+    furniture.add_floor(spec)
+    furniture.add_table(spec, "table", (0.4, -0.3), (0.8, 0.3), top)
+    furniture.add_loose_box(spec, "brick", half, (0.6, 0.0, top + half[2]), 0.2, furniture.RED)
     return MujocoRollout(setup, stage, KnockOff())
 
 

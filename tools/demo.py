@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from openral.graph import topics
 from openral.manifest import ControlMode, load_robot
-from openral.ros import ActionClient, Context, Executor, Node, Parameter, types
-from openral.ros.dds_config import Network
+from openral.ros import ActionClient, Context, Executor, Node, Parameter
+from openral.ros.codec import types
 from openral.ros.qos import QoS
-from openral.safety import topics
+from openral.ros.transport.dds_config import Network
 from openral.signals import heed_signals
-from openral.skill.arm import Arm
+from openral.skill.builtin.arm import Arm
 
 ROBOT, SCENE, CAMERA = "franka_panda", "tabletop_push", "front"
 OUT = Path("out/demo")

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from openral.cli import COMMANDS
-from openral.deploy.lockstep_graph import LockstepGraph
+from openral.deploy.lockstep.graph import LockstepGraph
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.graph import time_lease
 from openral.manifest import RobotDescription, load_robot, shipped_robots
-from openral.ros.node import Node
+from openral.ros.node.node import Node
 from openral.ros.qos import STATE
 
 # The robot with every kind of sensor, in a scene with a task.

@@ -32,26 +32,26 @@ _MODULES = {
     # simulation
     "GymEnv": "openral.sim.gym_env",
     "Observation": "openral.sim.rollout",
-    "SceneType": "openral.sim.scene_type",
+    "SceneType": "openral.sim.building.scene_type",
     "SimRollout": "openral.sim.rollout",
     "Step": "openral.sim.rollout",
-    "check_robot": "openral.sim.robot_check",
+    "check_robot": "openral.sim.twin.robot_check",
     "make_rollout": "openral.sim.registry",
     # skills
     "Skill": "openral.skill.skill",
     "SkillContext": "openral.skill.skill",
     "make_skill": "openral.skill.library",
-    "run_episode": "openral.skill.episode",
-    "skill_context": "openral.skill.episode",
+    "run_episode": "openral.skill.evaluation.episode",
+    "skill_context": "openral.skill.evaluation.episode",
     # safety
     "Gate": "openral.safety.kernel",
     "Kernel": "openral.safety.kernel",
     "Verdict": "openral.safety.kernel",
-    "VoxelGrid": "openral.safety.obstacles",
+    "VoxelGrid": "openral.graph.obstacles",
     # hardware
     "HAL": "openral.hal.protocols",
-    "JointDriver": "openral.hal.streamed",
-    "StreamedHAL": "openral.hal.streamed",
+    "JointDriver": "openral.hal.drivers.streamed",
+    "StreamedHAL": "openral.hal.drivers.streamed",
     "build_hal": "openral.hal.build",
     # errors
     "CapabilityMismatch": "openral.errors",
@@ -69,9 +69,10 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
         OpenralError,
         SafetyViolation,
     )
+    from openral.graph.obstacles import VoxelGrid
     from openral.hal.build import build_hal
+    from openral.hal.drivers.streamed import JointDriver, StreamedHAL
     from openral.hal.protocols import HAL
-    from openral.hal.streamed import JointDriver, StreamedHAL
     from openral.manifest.control import ControlMode
     from openral.manifest.kinematics import Kinematics
     from openral.manifest.library import load_robot, load_scene, load_skill, robot_ids, scene_ids
@@ -79,13 +80,12 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from openral.manifest.scene import SceneDescription
     from openral.manifest.skill import SkillDescription
     from openral.safety.kernel import Gate, Kernel, Verdict
-    from openral.safety.obstacles import VoxelGrid
+    from openral.sim.building.scene_type import SceneType
     from openral.sim.gym_env import GymEnv
     from openral.sim.registry import make_rollout
-    from openral.sim.robot_check import check_robot
     from openral.sim.rollout import Observation, SimRollout, Step
-    from openral.sim.scene_type import SceneType
-    from openral.skill.episode import run_episode, skill_context
+    from openral.sim.twin.robot_check import check_robot
+    from openral.skill.evaluation.episode import run_episode, skill_context
     from openral.skill.library import make_skill
     from openral.skill.skill import Skill, SkillContext
 

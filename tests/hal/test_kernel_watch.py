@@ -14,20 +14,20 @@ from hypothesis.stateful import (
     rule,
 )
 
-from openral.hal.bridges.hal_state import GateRecord
-from openral.hal.bridges.kernel_watch import CHECK_S, KernelWatch
+from openral.graph.ports import Ports
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Refusals
+from openral.hal.gate.hal_state import GateRecord
+from openral.hal.gate.kernel_watch import CHECK_S, KernelWatch
 from openral.hal.graph_time import GraphTime
-from openral.hal.mujoco_hal import MujocoHAL
-from openral.hal.ports import Ports
+from openral.hal.sim.mujoco_hal import MujocoHAL
 from openral.hal.snapshot import HalStatus
 from openral.manifest import load_robot
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node
-from openral.safety.run_key import RunKey
-from openral.safety.safety_status import Mode
-from openral.safety.seal import Refusals
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.node import Node
+from openral.ros.transport.memory_transport import MemoryTransport
+from openral.safety.node.safety_status import Mode
 
 ROBOT = load_robot("so101_follower")
 PATIENCE_S = 0.07

@@ -9,7 +9,7 @@ import pytest
 
 from openral.errors import CapabilityMismatch, ConfigError, OpenralError
 from openral.hal.protocols import HAL, IdleSteppable, SimTime
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.hal.snapshot import HalStatus
 from openral.manifest import ControlMode
 from openral.manifest.skill import Representation

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from openral.errors import ConfigError
+from openral.graph.run_key import RunKey
 from openral.ros import Outcome
-from openral.ros.given_parameters import given_parameters
+from openral.ros.parameters.given_parameters import given_parameters
 from openral.safety.kernel import Gate
-from openral.safety.kernel_node import SafetyKernelNode
-from openral.safety.kernel_parameters import KernelParameters
-from openral.safety.run_key import RunKey
-from openral.safety.safety_status import Mode
+from openral.safety.node.kernel_node import SafetyKernelNode
+from openral.safety.node.parameters import KernelParameters
+from openral.safety.node.safety_status import Mode
 from tests.ros.conftest import Graph
 
 

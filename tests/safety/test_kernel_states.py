@@ -19,21 +19,22 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from openral.graph.joint_readings import JointReadings
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
 from openral.manifest import load_robot
-from openral.ros import Outcome, types
-from openral.ros.node import time_message
+from openral.ros import Outcome
+from openral.ros.codec import types
+from openral.ros.node.node import time_message
 from openral.ros.qos import STATE
-from openral.safety.candidate import FairLimit
-from openral.safety.case import parse_case
-from openral.safety.evidence import Evidence
-from openral.safety.explain import explain
-from openral.safety.joint_readings import JointReadings
+from openral.safety.cases.case import parse_case
+from openral.safety.cases.evidence import Evidence
+from openral.safety.cases.explain import explain
 from openral.safety.kernel import Gate, Kernel
-from openral.safety.kernel_inputs import KernelInputs
-from openral.safety.kernel_node import SafetyKernelNode
-from openral.safety.run_key import RunKey
-from openral.safety.safety_status import Mode
+from openral.safety.node.candidate import FairLimit
+from openral.safety.node.kernel_inputs import KernelInputs
+from openral.safety.node.kernel_node import SafetyKernelNode
+from openral.safety.node.safety_status import Mode
 from tests.hal.chunks import joint_chunk
 from tests.ros.conftest import Graph, wait_until
 from tests.safety.kernel_rig import HOME, MSGS, PLUNGE, ROBOT

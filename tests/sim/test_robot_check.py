@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openral.manifest import RobotDescription, dump_yaml, load_robot, shipped_robots
-from openral.sim.robot_check import Report, check_description, check_robot
+from openral.sim.twin.robot_check import Report, check_description, check_robot
 
 
 @pytest.mark.parametrize("robot_id", shipped_robots())
@@ -82,7 +82,7 @@ def test_weak_servos_are_caught() -> None:
 def test_another_robots_reference_is_caught(tmp_path: Path) -> None:
     """A published model with the same joint names but another shape differs in kinematics."""
     robot = load_robot("ur5e")
-    from openral.sim.twin import make_twin
+    from openral.sim.twin.twin import make_twin
 
     path = tmp_path / "ur10e.xml"
     path.write_text(make_twin(load_robot("ur10e")).to_xml())

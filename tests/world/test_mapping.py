@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.hal.bridges.robot_tf import fixed_frames
+from openral.hal.publishers.robot_tf import fixed_frames
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.qos import LATCHED
-from openral.safety.surroundings import stamp_ns
+from openral.safety.node.surroundings import stamp_ns
 from openral.world import topics
 from openral.world.sensor_watch import Health
 from tests.world.two_cameras import PLACES, Speaker, TwoCameras, at, cells

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.graph.topics import WORLD
 from openral.manifest import load_robot
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
-from openral.safety.topics import WORLD
+from openral.ros.node.node import time_message
 from openral.world import topics
 from openral.world.object_view import ObjectView
 from openral.world.sensor_watch import Health

@@ -13,9 +13,9 @@ import pytest
 
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.lifecycle_machine import Outcome
+from openral.ros.lifecycle.machine import Outcome
 from openral.ros.qos import SENSOR
-from openral.safety.surroundings import stamp_ns
+from openral.safety.node.surroundings import stamp_ns
 from openral.world.node import WorldNode
 from openral.world.sensor_watch import Health
 from tests.ros.conftest import Graph, wait_until

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openral.cli.graph_session import DomainOption, JsonOption, NetworkOption
-from openral.cli.yaml_fields import parse_pairs
+from openral.cli.ros.graph_session import DomainOption, JsonOption, NetworkOption
+from openral.cli.ros.yaml_fields import parse_pairs
 from openral.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _run(
     options: DeployOptions, dry_run: bool, as_json: bool, domain: int | None, network: str | None
 ) -> None:
     from openral.deploy.plan import make_plan
-    from openral.ros.dds_config import Network
+    from openral.ros.transport.dds_config import Network
 
     plan = make_plan(options)
     if dry_run:
@@ -182,7 +182,7 @@ def _play(plan: Any, network: Any) -> Any:
     from openral.deploy.started import command_time
 
     if plan.options.lockstep:
-        from openral.deploy.lockstep import LockstepRun
+        from openral.deploy.lockstep.run import LockstepRun
 
         return LockstepRun(plan, command_time()).run()
     from openral.deploy.supervisor import Supervisor

@@ -30,7 +30,7 @@ def bench(
 
     Example: openral kernel bench --json
     """
-    from openral.safety.bench import kernel_benchmark
+    from openral.bench.kernel import kernel_benchmark
 
     result = kernel_benchmark(count)
     if as_json:
@@ -71,9 +71,9 @@ def explain(
     description = load_robot(robot)
     if example == (chunk is not None):
         raise ConfigError("give either --chunk FILE or --example")
-    from openral.safety.case import load_case
-    from openral.safety.explain import case_json, example_case
-    from openral.safety.explain import explain as explain_case
+    from openral.safety.cases.case import load_case
+    from openral.safety.cases.explain import case_json, example_case
+    from openral.safety.cases.explain import explain as explain_case
 
     if chunk is None:
         print(case_json(example_case(description)))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     NetworkOption,
     TimeoutOption,

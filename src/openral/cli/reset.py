@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     NetworkOption,
     TimeoutOption,

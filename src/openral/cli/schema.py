@@ -25,7 +25,7 @@ def schema(
     from pydantic import BaseModel
 
     from openral.manifest import RobotDescription, SceneDescription, SkillDescription
-    from openral.safety.case import Case
+    from openral.safety.cases.case import Case
 
     models: dict[str, type[BaseModel]] = {
         "robot": RobotDescription,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     JsonOption,
     NetworkOption,
@@ -17,7 +17,7 @@ from openral.cli.graph_session import (
 )
 
 if TYPE_CHECKING:
-    from openral.cli.graph_session import Session
+    from openral.cli.ros.graph_session import Session
 
 app = typer.Typer(help="Show what the safety kernel is doing.")
 
@@ -59,7 +59,7 @@ def status(
 
 def _live_state(session: Session, timeout_s: float) -> Any:
     """The second beat that is heard: the first may be what a dead kernel left behind."""
-    from openral.ros.executor import Executor
+    from openral.ros.node.executor import Executor
     from openral.ros.qos import LATCHED
 
     heard: queue.Queue[Any] = queue.Queue()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     JsonOption,
     NetworkOption,
@@ -75,7 +75,7 @@ def view(
 @contextmanager
 def _belief(session: Session, robot: str | None, timeout: float) -> Iterator[Belief]:
     from openral.manifest.library import load_robot
-    from openral.ros.executor import Executor
+    from openral.ros.node.executor import Executor
     from openral.world.belief import Belief
 
     executor = Executor(session.node.context)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from openral.hal.hal_parameters import HalParameters
+from openral.hal.parameters import HalParameters
 from openral.manifest import RobotDescription
 from openral.ros.priority import priority_hint
-from openral.safety.kernel_parameters import KernelParameters
+from openral.safety.node.parameters import KernelParameters
 
 
 def deadman_text(robot: RobotDescription) -> str:

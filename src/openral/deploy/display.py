@@ -8,8 +8,8 @@ import time
 from functools import partial
 from typing import Any
 
-from openral.deploy.log_stream import LogStream
 from openral.deploy.monitor import HAL_STATES, STATES, Monitor
+from openral.deploy.process.log_stream import LogStream
 
 _REFRESH_S = 0.25
 _PLAIN_EVERY_S = 5.0

@@ -11,8 +11,8 @@ from openral.deploy.goal_result import GoalResult
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.options import DeployOptions
 from openral.hal.topics import RESET_SCENE
-from openral.ros import types
-from openral.ros.action_client import ActionClient, ClientGoal
+from openral.ros.actions.client import ActionClient, ClientGoal
+from openral.ros.codec import types
 
 _ACTION = "openral_msgs/action/ExecuteSkill"
 _TOPIC = "/openral/execute_skill"

@@ -13,13 +13,13 @@ from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
 from openral.errors import TransportError
+from openral.graph import topics
 from openral.graph.deadlines import STARTING_S
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node, time_message
-from openral.safety import topics
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node, time_message
+from openral.ros.transport.dds_config import Network
 
 _STEP_S = 0.02
 _GRACE_S = 0.5

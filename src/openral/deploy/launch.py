@@ -16,7 +16,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.signals import heed_signals
 from openral.undumpable import make_undumpable
 

@@ -13,13 +13,13 @@ from typing import Any
 from openral.deploy.managed import ManagedNode
 from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S, STARTING_S
 from openral.ros.clock import NS
 from openral.ros.log import LEVELS
-from openral.ros.node import Node
+from openral.ros.node.node import Node
 from openral.ros.qos import ROSOUT, QoS
 from openral.ros.rate_meter import RateMeter
-from openral.safety import topics
 
 VERDICTS = ("accepted", "slowed", "rejected", "dropped")
 STATES = ("idle", "armed", "estopped", "recovery")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from openral.errors import ConfigError
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
 from openral.ros.graph import Graph
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
 
 UNIQUE = ("/supervisor", "/hal", "/safety_kernel")
 """Nodes that a domain has once."""

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from openral.deploy.options import DeployOptions
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S
-from openral.safety import topics
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from openral.graph import topics
 from openral.hal.topics import SCAN
 from openral.hal.topics import camera as camera_topic
 from openral.hal.topics import lidar as lidar_topic
 from openral.manifest import RobotDescription
 from openral.manifest.sensor import Camera, DepthCamera
 from openral.ros.qos import SENSOR, STATE
-from openral.safety import topics
 
 JOINT_STATE_HZ = 50.0
 _IMAGE = "sensor_msgs/msg/Image"

@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from openral.deploy.child import Child
 from openral.deploy.display import Display
 from openral.deploy.domain_lock import domain_lock
 from openral.deploy.ended import Ended
@@ -19,23 +18,26 @@ from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.other_graph import require_free_domain
 from openral.deploy.plan import NodeSpec, Plan
-from openral.deploy.processes import Processes
+from openral.deploy.process.child import Child
+from openral.deploy.process.processes import Processes
 from openral.deploy.streams import streams_of
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S, STARTING_S
 from openral.ros.clock import NS
-from openral.ros.dds_config import Network
-from openral.ros.parameters import Parameter
+from openral.ros.parameters.store import Parameter
 from openral.ros.priority import priority_hint
 from openral.ros.recording.reader import Recording
-from openral.safety import topics
+from openral.ros.transport.dds_config import Network
 from openral.signals import ENDING
 
 _COME_UP_S = 60.0
 _TRANSITION_S = 60.0
 _CLOCK_STALL_S = 3.0
 _STEP_S = 0.05
+_CANCEL_S = 1.0
+"""A skill in motion brakes along its path for 0.25 s before it says that it has ended."""
 
 
 class Supervisor:
@@ -282,7 +284,7 @@ class Supervisor:
             if began:
                 summary.take(link.monitor, self._command_at)
             if not self._fault and self._goals is not None:
-                self._goals.cancel(0.3)
+                self._goals.cancel(_CANCEL_S)
         if self._goals is not None:
             episodes = [result.as_dict() for result in self._goals.results]
             summary.skill = {"name": self._options.skill, "episodes": episodes}

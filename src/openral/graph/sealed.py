@@ -16,13 +16,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from openral.errors import CorruptMessage
-from openral.ros import types
-from openral.ros.encoder import ENCAPSULATION
-from openral.ros.node import Node
-from openral.ros.publisher import Publisher
+from openral.ros.codec import types
+from openral.ros.codec.encoder import ENCAPSULATION
+from openral.ros.codec.types import Message
+from openral.ros.node.node import Node
+from openral.ros.node.publisher import Publisher
+from openral.ros.node.subscription import Subscription
 from openral.ros.qos import QoS
-from openral.ros.subscription import Subscription
-from openral.ros.types import Message
 
 TYPE = "openral_msgs/msg/Sealed"
 _MAC_BYTES = 32

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import Sealer, Secret, sealed_topic
-from openral.ros import msg, types
+from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import Node, time_message
+from openral.ros.codec import types
+from openral.ros.node.node import Node, time_message
 from openral.ros.qos import STATE
 
 TOPIC = "/openral/time_lease"

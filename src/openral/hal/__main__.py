@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import sys
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.undumpable import make_undumpable
 
 if __name__ == "__main__":
     make_undumpable()
     RunKey.receive_or_exit()
 
-from openral.hal.hal_parameters import HalParameters
 from openral.hal.node import ManifestHALLifecycleNode
-from openral.ros.node_program import run_program
-from openral.ros.parameters import Value
+from openral.hal.parameters import HalParameters
+from openral.ros.lifecycle.program import run_program
+from openral.ros.parameters.store import Value
 from openral.ros.priority import raise_priority, settle_priority
 
 

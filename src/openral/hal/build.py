@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from openral.errors import ConfigError, choices
 from openral.hal.protocols import HAL
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import RobotDescription, load_scene
 
 ENTRY_POINTS = "openral.hal"

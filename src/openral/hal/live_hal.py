@@ -10,29 +10,18 @@ from time import monotonic, monotonic_ns
 from openral import tracing
 from openral.errors import OpenralError, TransportError
 from openral.graph.deadlines import SILENT_S
-from openral.hal.bridges.applied_action import AppliedActionBridge
-from openral.hal.bridges.base_view import BaseView
-from openral.hal.bridges.clock import ClockBridge
-from openral.hal.bridges.cmd_vel import CmdVelBridge
-from openral.hal.bridges.diagnostics import DiagnosticsBridge
-from openral.hal.bridges.episode import EpisodeBridge
-from openral.hal.bridges.hal_state import GateRecord, HalStateBridge
-from openral.hal.bridges.joint_states import JointStateBridge
-from openral.hal.bridges.kernel_watch import KernelWatch
-from openral.hal.bridges.mobile_base import MobileBaseBridge
-from openral.hal.bridges.objects import ObjectsBridge
-from openral.hal.bridges.reset_to_pose import ResetToPoseBridge
-from openral.hal.bridges.robot_description import publish_description
-from openral.hal.bridges.robot_tf import RobotTF
-from openral.hal.bridges.safe_action import SafeActionGate
-from openral.hal.bridges.sim_sensors import SimSensorBridge, sensor_streams
-from openral.hal.bridges.viewer import Viewer
-from openral.hal.bridges.world_collision import WorldCollisionBridge
-from openral.hal.failures import ERROR, STOP, WARNING, FailureReports
+from openral.graph.ports import Ports
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Gatekeeper
+from openral.hal.commands.cmd_vel import CmdVelBridge
+from openral.hal.commands.reset_to_pose import ResetToPoseBridge
+from openral.hal.gate.failures import ERROR, STOP, WARNING, FailureReports
+from openral.hal.gate.hal_state import GateRecord, HalStateBridge
+from openral.hal.gate.kernel_watch import KernelWatch
+from openral.hal.gate.safe_action import SafeActionGate
 from openral.hal.graph_time import GraphTime
-from openral.hal.hal_parameters import HalParameters
 from openral.hal.pacer import Pacer
-from openral.hal.ports import Ports
+from openral.hal.parameters import HalParameters
 from openral.hal.protocols import (
     HAL,
     Episode,
@@ -41,15 +30,26 @@ from openral.hal.protocols import (
     SceneObject,
     SceneSource,
 )
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.publishers.applied_action import AppliedActionBridge
+from openral.hal.publishers.base_view import BaseView
+from openral.hal.publishers.clock import ClockBridge
+from openral.hal.publishers.diagnostics import DiagnosticsBridge
+from openral.hal.publishers.episode import EpisodeBridge
+from openral.hal.publishers.joint_states import JointStateBridge
+from openral.hal.publishers.mobile_base import MobileBaseBridge
+from openral.hal.publishers.objects import ObjectsBridge
+from openral.hal.publishers.robot_description import publish_description
+from openral.hal.publishers.robot_tf import RobotTF
+from openral.hal.publishers.state_pump import StatePump
+from openral.hal.publishers.viewer import Viewer
+from openral.hal.publishers.world_collision import WorldCollisionBridge
+from openral.hal.sensors.sim_sensors import SimSensorBridge, sensor_streams
+from openral.hal.sim.attached import SimAttachedHAL
+from openral.hal.sim.time_leases import TimeLeases
 from openral.hal.snapshot import HalStatus, Snapshot
-from openral.hal.state_pump import StatePump
-from openral.hal.time_leases import TimeLeases
 from openral.ros.clock import NS
-from openral.ros.lifecycle_machine import State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Gatekeeper
+from openral.ros.lifecycle.machine import State
+from openral.ros.lifecycle.node import LifecycleNode
 
 _BEFORE_S = 0.5
 """A silent kernel counts as lost so long before simulated time goes on without its lease."""

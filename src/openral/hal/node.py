@@ -6,24 +6,24 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from openral.errors import LifecycleError, OpenralError
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import subscribe_sealed
 from openral.hal.build import Mode, build_hal
 from openral.hal.graph_time import GraphTime
-from openral.hal.hal_parameters import HalParameters
-from openral.hal.hal_run import HalRun, LockstepRun, make_run
 from openral.hal.live_hal import LiveHAL
+from openral.hal.parameters import HalParameters
 from openral.hal.protocols import HAL, SceneResettable
+from openral.hal.run import HalRun, LockstepRun, make_run
 from openral.hal.snapshot import Snapshot
 from openral.manifest.control import ControlMode
 from openral.manifest.library import load_robot
-from openral.ros.lifecycle_machine import Outcome, State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.node import USE_SIM_TIME
-from openral.ros.node_clock import CLOCK_TYPE
-from openral.ros.parameters import Descriptor
+from openral.ros.lifecycle.machine import Outcome, State
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.node import USE_SIM_TIME
+from openral.ros.node.node_clock import CLOCK_TYPE
+from openral.ros.parameters.store import Descriptor
 from openral.ros.priority import Urgency
 from openral.ros.qos import CLOCK
-from openral.safety.run_key import RunKey
 
 _CHECK_S = 0.05
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openral.errors import CorruptMessage
-from openral.ros import names, types
-from openral.ros.context import Context
-from openral.ros.presence import TYPE, presence_spec
+from openral.ros import names
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.presence import TYPE, presence_spec
 from openral.ros.qos import QoS
-from openral.ros.transport import RemoteEndpoint
+from openral.ros.transport.transport import RemoteEndpoint
 
 _STEADY_S = 0.3
 _POLL_S = 0.03

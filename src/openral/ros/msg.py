@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from openral.ros.short_names import full_name, names_of_kind
-from openral.ros.types import message_class
+from openral.ros.codec.short_names import full_name, names_of_kind
+from openral.ros.codec.types import message_class
 
 
 def __getattr__(name: str) -> Any:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import sys
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.undumpable import make_undumpable
 
 if __name__ == "__main__":
     make_undumpable()
     RunKey.receive_or_exit()
 
-from openral.ros.node_program import run_program
-from openral.ros.parameters import Value
+from openral.ros.lifecycle.program import run_program
+from openral.ros.parameters.store import Value
 from openral.ros.priority import urgent
-from openral.safety.kernel_node import SafetyKernelNode
-from openral.safety.kernel_parameters import KernelParameters
+from openral.safety.node.kernel_node import SafetyKernelNode
+from openral.safety.node.parameters import KernelParameters
 
 
 def make(given: dict[str, Value]) -> SafetyKernelNode:

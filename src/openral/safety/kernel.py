@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from openral import _core
 from openral.errors import ConfigError
+from openral.graph.held import Held
+from openral.graph.obstacles import Obstacle, VoxelGrid
 from openral.manifest.robot import RobotDescription
-from openral.ros.message import Message
-from openral.ros.types import registry
-from openral.safety.held import Held
-from openral.safety.obstacles import Obstacle, VoxelGrid
+from openral.ros.codec.message import Message
+from openral.ros.codec.types import registry
 from openral.safety.robot_model import link_order, robot_model
 
 Verdict = _core.Verdict

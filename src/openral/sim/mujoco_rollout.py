@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError
 from openral.manifest.skill import Representation
-from openral.sim.binding import Binding
-from openral.sim.cameras import Cameras
-from openral.sim.depth_cloud import camera_range, unproject
-from openral.sim.lidar import PlanarLidar
-from openral.sim.renderer import Renderer
+from openral.sim.building.scene_task import SceneTask
+from openral.sim.building.scene_type import Setup
+from openral.sim.building.stage import Stage
+from openral.sim.building.surroundings import body_half, static_boxes
 from openral.sim.rollout import (
     CameraInfo,
     Cloud,
@@ -29,11 +28,12 @@ from openral.sim.rollout import (
     Step,
     Vector,
 )
-from openral.sim.root_poses import RootPoses
-from openral.sim.scene_task import SceneTask
-from openral.sim.scene_type import Setup
-from openral.sim.stage import Stage
-from openral.sim.surroundings import body_half, static_boxes
+from openral.sim.sensors.cameras import Cameras
+from openral.sim.sensors.depth_cloud import camera_range, unproject
+from openral.sim.sensors.lidar import PlanarLidar
+from openral.sim.sensors.renderer import Renderer
+from openral.sim.twin.binding import Binding
+from openral.sim.twin.root_poses import RootPoses
 
 _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 

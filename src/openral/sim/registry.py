@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from openral.errors import CapabilityMismatch, ConfigError, choices
 from openral.manifest import RobotDescription, SceneDescription, load_robot
 from openral.manifest.base import Model
+from openral.sim.building.scene_type import SceneType, Setup
 from openral.sim.rollout import SimRollout
-from openral.sim.scene_type import SceneType, Setup
 
 # Scenes that ship, by the module whose `SCENE` declares them; imported when they are used.
 _SHIPPED = {

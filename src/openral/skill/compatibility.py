@@ -8,8 +8,8 @@ from openral.errors import CapabilityMismatch, choices
 from openral.manifest import ControlMode, RobotDescription, SkillDescription
 from openral.manifest.sensor import Camera
 from openral.manifest.skill import CameraNeed
-from openral.skill.action_space import ActionSpace
-from openral.skill.state_vector import StateVector
+from openral.skill.spaces.action_space import ActionSpace
+from openral.skill.spaces.state_vector import StateVector
 
 
 def require_fit(

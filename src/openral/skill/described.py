@@ -9,7 +9,7 @@ from openral.errors import ConfigError, choices
 from openral.manifest import ControlMode, RobotDescription, SkillDescription, load_skill
 from openral.manifest.skill import Contract, Representation, SkillKind, Slot
 from openral.skill.library import skill_names
-from openral.skill.slot_columns import ALL
+from openral.skill.spaces.slot_columns import ALL
 
 
 def describe(ref: str, robot: RobotDescription, rate_hz: float) -> SkillDescription:

@@ -17,10 +17,10 @@ ENTRY_POINTS = "openral.skills"
 
 # name -> (module, class, model of its parameters)
 _BUILT_IN = {
-    "hold": ("openral.skill.basic", "Hold", "HoldParameters"),
-    "home": ("openral.skill.basic", "Home", "HomeParameters"),
-    "random": ("openral.skill.basic", "Random", "RandomParameters"),
-    "scripted-push": ("openral.skill.scripted_push", "ScriptedPush", "PushParameters"),
+    "hold": ("openral.skill.builtin.basic", "Hold", "HoldParameters"),
+    "home": ("openral.skill.builtin.basic", "Home", "HomeParameters"),
+    "random": ("openral.skill.builtin.basic", "Random", "RandomParameters"),
+    "scripted-push": ("openral.skill.builtin.scripted_push", "ScriptedPush", "PushParameters"),
 }
 
 

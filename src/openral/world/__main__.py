@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.undumpable import make_undumpable
 
 if __name__ == "__main__":
     make_undumpable()
     RunKey.receive_or_exit()
 
-from openral.ros.node_program import run_program
+from openral.ros.lifecycle.program import run_program
 from openral.world.node import WorldNode
 from openral.world.world_parameters import WorldParameters
 

@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.manifest.robot import RobotDescription
-from openral.ros import msg
-from openral.ros.clock import NS
-from openral.ros.node import Node
-from openral.safety.joint_readings import JointReadings
-from openral.safety.obstacles import VoxelGrid
-from openral.safety.surroundings import stamp_ns, voxel_grid
-from openral.safety.topics import (
+from openral.graph.joint_readings import JointReadings
+from openral.graph.obstacles import VoxelGrid
+from openral.graph.topics import (
     JOINT_STATES,
     LATCHED,
     ODOM,
@@ -27,7 +22,12 @@ from openral.safety.topics import (
     VOXELS,
     WORLD,
 )
-from openral.safety.world_lists import WorldLists, attached
+from openral.graph.world_lists import WorldLists, attached
+from openral.manifest.robot import RobotDescription
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node.node import Node
+from openral.safety.node.surroundings import stamp_ns, voxel_grid
 from openral.world.body import Body
 from openral.world.sensor_watch import Health
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import ConfigError, choices
+from openral.graph.held import Held, held_object
 from openral.manifest.kinematics import Kinematics
 from openral.manifest.robot import RobotDescription
-from openral.safety.held import Held, held_object
 
 Matrix = NDArray[np.float64]
 

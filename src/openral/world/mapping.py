@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from openral.errors import ConfigError, ExtrapolationError, TransformError
 from openral.graph.pinned import Pinned, SoleSource
 from openral.graph.sealed import SealedPublisher, Secret
+from openral.graph.topics import LATCHED, SENSOR, VOXELS, WORLD
+from openral.graph.world_lists import WorldLists, attached
 from openral.manifest.robot import RobotDescription
 from openral.manifest.sensor import DepthCamera
 from openral.manifest.sensor_frame import sensor_frame
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import Node, time_message
-from openral.ros.subscription import Subscription
+from openral.ros.node.node import Node, time_message
+from openral.ros.node.subscription import Subscription
 from openral.ros.tf import Buffer
-from openral.safety.topics import LATCHED, SENSOR, VOXELS, WORLD
-from openral.safety.world_lists import WorldLists, attached
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.joint_history import JointHistory

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from openral.graph.joint_readings import JointReadings
 from openral.graph.sealed import Secret, subscribe_sealed
+from openral.graph.topics import JOINT_STATES, SENSOR
 from openral.manifest.library import load_robot
 from openral.ros.clock import NS, Jump
-from openral.ros.lifecycle_machine import Outcome, State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.node_clock import CLOCK_TYPE
+from openral.ros.lifecycle.machine import Outcome, State
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.node_clock import CLOCK_TYPE
 from openral.ros.qos import CLOCK
 from openral.ros.tf import TransformListener
-from openral.safety.joint_readings import JointReadings
-from openral.safety.surroundings import stamp_ns
-from openral.safety.topics import JOINT_STATES, SENSOR
+from openral.safety.node.surroundings import stamp_ns
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
 from openral.world.sensor_watch import AHEAD_NS

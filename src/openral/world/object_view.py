@@ -6,15 +6,15 @@ import copy
 from typing import Any, NamedTuple
 
 from openral.errors import ConfigError, TransformError, choices
+from openral.graph.topics import WORLD
+from openral.graph.world_lists import WorldLists
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
+from openral.ros.node.node import time_message
 from openral.ros.tf import Buffer
 from openral.ros.tf.rigid import Rigid, from_message
-from openral.safety.surroundings import stamp_ns
-from openral.safety.topics import WORLD
-from openral.safety.world_lists import WorldLists
+from openral.safety.node.surroundings import stamp_ns
 from openral.world import topics
 from openral.world.sensor_watch import AHEAD_NS, Health
 

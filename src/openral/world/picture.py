@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from openral.safety.obstacles import VoxelGrid
+from openral.graph.obstacles import VoxelGrid
 
 Matrix = NDArray[np.float64]
 Colour = tuple[int, int, int]

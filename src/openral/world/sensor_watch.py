@@ -7,7 +7,7 @@ from typing import Any
 
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
+from openral.ros.node.node import time_message
 
 _SKEW_NS = 10_000_000
 AHEAD_NS = 50_000_000

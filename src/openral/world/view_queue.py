@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from openral.errors import ConfigError, choices
 from openral.manifest.sensor import DepthCamera
 from openral.ros.clock import NS
-from openral.safety.surroundings import stamp_ns
+from openral.safety.node.surroundings import stamp_ns
 from openral.world.depth_reading import depth_of, lens_of, points_of
 from openral.world.sensor_watch import AHEAD_NS, Health, SensorWatch
 from openral.world.voxel_map import Lens

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from openral import _core
 from openral.errors import ConfigError
-from openral.safety.obstacles import VoxelGrid
+from openral.graph.obstacles import VoxelGrid
 
 Matrix = NDArray[np.float64]
 Shapes = NDArray[np.float64]

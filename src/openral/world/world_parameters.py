@@ -8,7 +8,7 @@ from typing import ClassVar
 from openral.errors import ConfigError, choices
 from openral.manifest.robot import RobotDescription
 from openral.manifest.sensor import DepthCamera
-from openral.ros.node_settings import Choices, NodeSettings, Ranges
+from openral.ros.parameters.node_settings import Choices, NodeSettings, Ranges
 from openral.world.voxel_map import MapOptions
 
 ODOM_FRAME = "odom"

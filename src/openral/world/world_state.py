@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.graph.joint_readings import JointReadings
 from openral.graph.sealed import Secret, subscribe_sealed
+from openral.graph.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
 from openral.manifest.kinematics import matrix
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
-from openral.ros.node import Node, time_message
+from openral.ros.node.node import Node, time_message
 from openral.ros.tf.rigid import Rigid
-from openral.safety.joint_readings import JointReadings
-from openral.safety.surroundings import stamp_ns
-from openral.safety.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
+from openral.safety.node.surroundings import stamp_ns
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.object_view import ObjectView

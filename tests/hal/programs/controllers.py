@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from openral.manifest import load_robot
-from openral.ros import types
-from openral.ros.executor import spin
-from openral.ros.node import Node, time_message
+from openral.ros.codec import types
+from openral.ros.node.executor import spin
+from openral.ros.node.node import Node, time_message
 from openral.ros.qos import COMMAND, SENSOR
 
 PERIOD_S = 0.01

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from openral.errors import ConfigError, RecordingError, UnknownType
-from openral.ros.definitions import Definition, parse_msg
-from openral.ros.types import Registry, registry
+from openral.ros.codec.definitions import Definition, parse_msg
+from openral.ros.codec.types import Registry, registry
 
 _RULE = "=" * 80
 

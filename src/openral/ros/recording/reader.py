@@ -13,11 +13,11 @@ from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 
 from openral.errors import RecordingError, choices
+from openral.ros.codec.types import Registry
 from openral.ros.log import logger
 from openral.ros.qos import QoS
 from openral.ros.recording.bag_types import registry_for
 from openral.ros.recording.rosbag2_metadata import parse_qos
-from openral.ros.types import Registry
 
 # A damaged file makes the MCAP library and its decompressors raise just about anything.
 _DAMAGE = Exception

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Protocol
 
 from openral.errors import UnknownType
+from openral.ros.codec.types import type_name
 from openral.ros.graph import Graph, TopicEntry
 from openral.ros.qos import QoS
-from openral.ros.types import type_name
 
 if TYPE_CHECKING:
-    from openral.ros.node import Node
-    from openral.ros.subscription import Subscription
+    from openral.ros.node.node import Node
+    from openral.ros.node.subscription import Subscription
 
 # Long enough for a burst that arrives while Python is busy elsewhere.
 _DEPTH = 1000

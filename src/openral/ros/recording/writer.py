@@ -10,11 +10,11 @@ from typing import Self
 from mcap.writer import CompressionType, Writer
 
 from openral.errors import RecordingError
+from openral.ros.codec.schema import schema_text
+from openral.ros.codec.types import type_hash
 from openral.ros.qos import DEFAULT, QoS
 from openral.ros.recording.reserved_file import ReservedFile
 from openral.ros.recording.rosbag2_metadata import RecordedTopic, metadata_yaml, qos_yaml
-from openral.ros.schema import schema_text
-from openral.ros.types import type_hash
 
 COMPRESSIONS = {
     "zstd": CompressionType.ZSTD,

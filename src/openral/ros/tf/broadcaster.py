@@ -9,7 +9,7 @@ from openral.ros import msg
 from openral.ros.qos import LATCHED, QoS
 
 if TYPE_CHECKING:
-    from openral.ros.node import Node
+    from openral.ros.node.node import Node
 
 TF_QOS = QoS(reliable=True, depth=100)
 

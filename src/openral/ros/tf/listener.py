@@ -10,7 +10,7 @@ from openral.ros.tf.broadcaster import TF_QOS
 from openral.ros.tf.buffer import Buffer
 
 if TYPE_CHECKING:
-    from openral.ros.node import Node
+    from openral.ros.node.node import Node
 
 
 class TransformListener:

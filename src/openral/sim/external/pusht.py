@@ -13,8 +13,8 @@ from PIL import Image as Pillow
 from openral.errors import CapabilityMismatch, ConfigError, ModelUnavailable, choices
 from openral.manifest.base import Model
 from openral.manifest.skill import Representation
+from openral.sim.building.scene_type import NoParameters, SceneType, Setup
 from openral.sim.rollout import CameraInfo, Depth, Image, Observation, Step, Vector
-from openral.sim.scene_type import NoParameters, SceneType, Setup
 
 _MM = 1000.0  # a pixel is a millimetre
 _RATE_HZ = 10.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from openral.manifest import RobotDescription
 from openral.manifest.base import Model, NonNegative, Positive, Transform, Vec3
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     BLUE,
     GREEN,
     RED,
@@ -25,10 +25,10 @@ from openral.sim.furniture import (
     add_loose_box,
     add_table,
 )
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 # Name, low corner, high corner, colour: the room is 6 m by 5 m about the origin.
 _FURNITURE: tuple[tuple[str, Vec3, Vec3, Rgba], ...] = (

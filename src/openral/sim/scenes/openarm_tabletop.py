@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest.base import Model, NonNegative, Positive, Transform
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     RED,
     STEEL,
     WHITE,
@@ -21,10 +21,10 @@ from openral.sim.furniture import (
     add_pedestal,
     add_table,
 )
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 _TOP = 0.3
 _CHEST = (0.44, -0.18)  # middle of the chest's front edge on the table

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest.base import Model, Positive, Transform
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     BLUE,
     WHITE,
     YELLOW,
@@ -18,10 +18,10 @@ from openral.sim.furniture import (
     add_lights,
     add_table,
 )
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 _TOP = 0.7
 _BOX = (0.30, 0.0)  # the middle of the box on the table

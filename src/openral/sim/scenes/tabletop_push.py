@@ -13,7 +13,7 @@ from openral.errors import ConfigError
 from openral.manifest import RobotDescription
 from openral.manifest.base import Model, Positive, Transform, Vec3
 from openral.manifest.robot import RobotKind
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     GREEN,
     RED,
     add_camera,
@@ -24,12 +24,12 @@ from openral.sim.furniture import (
     add_table,
     add_wrist_camera,
 )
-from openral.sim.home_shape import HomeShape
+from openral.sim.building.home_shape import HomeShape
+from openral.sim.building.reach import Reach, survey
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.reach import Reach, survey
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 _MOUNT_HEIGHT_M = 0.7
 _BODY_GAP_M = 0.02

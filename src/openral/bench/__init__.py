@@ -1,0 +1,1 @@
+"""Workloads that the kernel's speed and refusals are measured on."""

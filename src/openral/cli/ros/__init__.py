@@ -1,0 +1,1 @@
+"""Commands that talk to any ROS 2 graph."""

@@ -1,0 +1,1 @@
+"""The whole graph in one thread, on simulated time."""

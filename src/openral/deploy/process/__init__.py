@@ -1,0 +1,1 @@
+"""Processes of nodes: started, followed and ended."""

@@ -1,0 +1,1 @@
+"""Requests from the graph that become chunks for the kernel to judge."""

@@ -1,0 +1,1 @@
+"""How a chunk is executed: row by row, then hold."""

@@ -1,0 +1,76 @@
+"""The HAL's side of the gate: nothing moves the robot but what the kernel has sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from openral import tracing
+from openral.errors import CapabilityMismatch, ConfigError, SafetyViolation
+from openral.graph import topics
+from openral.graph.ports import Ports
+from openral.graph.seal import Gatekeeper
+from openral.hal.gate.hal_state import GateRecord
+from openral.hal.graph_time import GraphTime
+from openral.hal.protocols import HAL
+from openral.ros.clock import NS
+
+Report = Callable[[str, str, bytes], None]
+"""(reason, detail, trace id)"""
+
+
+class SafeActionGate:
+    """Hands sealed, fresh actions to the HAL while the kernel can be relied on."""
+
+    def __init__(
+        self,
+        hal: HAL,
+        time: GraphTime,
+        gatekeeper: Gatekeeper,
+        record: GateRecord,
+        may_move: Callable[[], bool],
+        report: Report,
+    ) -> None:
+        """`may_move` tells whether the kernel is alive and armed."""
+        self._hal, self._time, self._gatekeeper = hal, time, gatekeeper
+        self._record, self._may_move, self._report = record, may_move, report
+
+    def open(self, ports: Ports) -> None:
+        """Begins to listen."""
+        kind = "openral_msgs/msg/SafeAction"
+        ports.subscribe(kind, topics.SAFE_ACTION, self.take, topics.COMMAND, raw=True)
+
+    def take(self, payload: bytes) -> None:
+        """Handles what came as a SafeAction."""
+        action = self._gatekeeper.check(payload)
+        if action is None:
+            cause = self._gatekeeper.last_refusal
+            self._report(cause, "an action without the kernel's valid seal was refused", bytes(16))
+            return
+        trace_id = bytes(bytearray(action.chunk.trace_id))
+        if action.chunk.rows == 0:
+            self._hal.hold("kernel")
+            return
+        if not self._may_move():
+            self._record.held_back += 1
+            self._report("not_armed", "the kernel is not known to be armed", trace_id)
+            return
+        with tracing.span("hal.send_action", trace_id, sequence=int(action.sequence)) as span:
+            span.set(taken=self._execute(action, trace_id))
+
+    def _execute(self, action: Any, trace_id: bytes) -> bool:
+        # From here on an action is known by the number under which it was approved.
+        action.chunk.sequence = action.sequence
+        expires = int(action.expires.sec) * NS + int(action.expires.nanosec)
+        try:
+            self._hal.send_action(action.chunk, self._time.to_hal(expires))
+        except (CapabilityMismatch, ConfigError) as error:
+            self._record.unsupported += 1
+            self._report("unsupported", str(error), trace_id)
+            return False
+        except SafetyViolation as error:
+            self._record.held_back += 1
+            self._report("stopped", str(error), trace_id)
+            return False
+        self._record.epoch, self._record.sequence = action.epoch, action.sequence
+        return True

@@ -1,0 +1,1 @@
+"""Actions: goals that take time, on the server's and on the client's side."""

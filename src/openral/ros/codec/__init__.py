@@ -1,0 +1,1 @@
+"""ROS types: from definitions to message classes and bytes."""

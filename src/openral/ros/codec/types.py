@@ -1,0 +1,170 @@
+"""The one registry of ROS types, standard ones and our own, and the codec for their bytes.
+
+Types go by their ROS names (`sensor_msgs/msg/JointState`, `std_srvs/srv/Trigger_Request`); standard
+messages come from rosbags' Jazzy definitions, services and our own types from interface files.
+`openral.ros.msg`, `.srv` and `.action` offer the classes by their short names.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from openral.errors import CorruptMessage, InvalidMessage
+from openral.ros.codec.catalogue import Catalogue
+from openral.ros.codec.decoder import Decode, build_decoder
+from openral.ros.codec.definitions import dds_type_name, ros_type_name
+from openral.ros.codec.encoder import ENCAPSULATION, Encode, build_encoder
+from openral.ros.codec.explain import explain
+from openral.ros.codec.hashing import type_hash as _type_hash
+from openral.ros.codec.message import Message, build_class
+
+__all__ = [
+    "Message",
+    "Registry",
+    "dds_type_name",
+    "decode",
+    "encode",
+    "message_class",
+    "new",
+    "registry",
+    "ros_type_name",
+    "type_hash",
+    "type_name",
+]
+
+Buffer = bytes | bytearray | memoryview
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True)
+class _Codec:
+    encode: Encode
+    decode: Decode
+
+
+class Registry:
+    """Definitions by ROS name; classes, codecs and hashes are made when they are first used."""
+
+    def __init__(self, standard: bool = True) -> None:
+        """With `standard` false it is empty, for types that only a recording knows."""
+        self._lock = threading.RLock()
+        self._catalogue = Catalogue()
+        self._classes: dict[str, type[Message]] = {}
+        self._codecs: dict[str, _Codec] = {}
+        self._big_endian: dict[str, Decode] = {}
+        self._hashes: dict[str, str] = {}
+        self.definition = self._catalogue.get
+        self.add = self._catalogue.add
+        self.add_definition = self._catalogue.add_definition
+        self.add_package = self._catalogue.add_package
+        if standard:
+            self._catalogue.add_standard()
+
+    def names(self, kind: str = "msg") -> list[str]:
+        """All names of a kind (msg, srv, action), parts of services and actions included."""
+        return sorted(name for name in self._catalogue.names() if f"/{kind}/" in name)
+
+    def message_class(self, name: str) -> Any:
+        """The Python class of a type (Any, because only the name tells its fields)."""
+        found = self._classes.get(name)
+        if found is None:
+            with self._lock:
+                found = self._classes.get(name) or build_class(
+                    self.definition(name), self.message_class
+                )
+                self._classes[name] = found
+        return found
+
+    def type_hash(self, name: str) -> str:
+        """The RIHS01 hash of a message, service or action type."""
+        if name not in self._hashes:
+            self._hashes[name] = _type_hash(self.definition(name), self.definition)
+        return self._hashes[name]
+
+    def encode(self, message: Message, prefix: bytes = b"") -> bytes:
+        """The message as little-endian CDR with its 4-byte header, padded to a multiple of 4.
+
+        `prefix` goes between header and message (the ids of a service call); its length must be
+        a multiple of 8, because CDR aligns to what it counts from.
+        """
+        name = message.__ros_type__
+        codec = self._codecs.get(name) or self._codec(name)
+        try:
+            return codec.encode(message, ENCAPSULATION + prefix)
+        except (struct.error, TypeError, ValueError, AttributeError, InvalidMessage) as error:
+            raise InvalidMessage(explain(message, error)) from error
+
+    @overload
+    def decode(self, kind: type[M], buffer: Buffer, skip: int = 0) -> M: ...
+    @overload
+    def decode(self, kind: str, buffer: Buffer, skip: int = 0) -> Any: ...
+
+    def decode(self, kind: str | type[M], buffer: Buffer, skip: int = 0) -> Any:
+        """The message in the buffer. Bad bytes raise CorruptMessage.
+
+        Arrays are views of the buffer, read-only if that is, and maybe not aligned: copy one to
+        change it or to give it to C. `kind` is a class or a ROS name. `skip` passes over that
+        many bytes after the header, a multiple of 8 (see `encode`).
+        """
+        name = kind if isinstance(kind, str) else kind.__ros_type__
+        codec = self._codecs.get(name) or self._codec(name)
+        if not isinstance(buffer, bytes):
+            buffer = memoryview(buffer).cast("B")
+        size = len(buffer)
+        if size < 4 + skip or buffer[0] or buffer[1] > 1:
+            raise CorruptMessage(name, _header_fault(buffer, skip))
+        reader = codec.decode if buffer[1] else self._big_endian_decoder(name)
+        try:
+            message, end = reader(buffer, size, 4 + skip)
+        except (struct.error, ValueError) as error:
+            raise CorruptMessage(name, str(error)) from error
+        if end > size or size - end > 3:
+            fault = f"the message ends at byte {end} of {size}"
+            raise CorruptMessage(name, fault)
+        return message
+
+    def _codec(self, name: str) -> _Codec:
+        with self._lock:
+            if name not in self._codecs:
+                definition = self.definition(name)
+                self._codecs[name] = _Codec(
+                    build_encoder(definition, self.definition),
+                    build_decoder(definition, self.definition, self.message_class),
+                )
+            return self._codecs[name]
+
+    def _big_endian_decoder(self, name: str) -> Decode:
+        with self._lock:
+            if name not in self._big_endian:
+                self._big_endian[name] = build_decoder(
+                    self.definition(name), self.definition, self.message_class, ">"
+                )
+            return self._big_endian[name]
+
+
+def _header_fault(buffer: Buffer, skip: int) -> str:
+    if len(buffer) < 4 + skip:
+        return f"{len(buffer)} bytes are too few for the {4 + skip}-byte header"
+    return f"encoding {bytes(buffer[:2]).hex()} is not plain CDR (0000 or 0001)"
+
+
+registry = Registry()
+message_class = registry.message_class
+encode = registry.encode
+decode = registry.decode
+type_hash = registry.type_hash
+
+
+def new(name: str, /, **fields: Any) -> Any:
+    """A message by its type's name: `new("sensor_msgs/msg/JointState", name=["elbow"])`."""
+    return registry.message_class(name)(**fields)
+
+
+def type_name(of: str | Message | type[Message]) -> str:
+    """The ROS name of a message, a message class or of a name (which must exist)."""
+    if isinstance(of, str):
+        return registry.definition(of).name
+    return of.__ros_type__

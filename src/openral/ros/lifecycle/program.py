@@ -1,0 +1,77 @@
+"""What `python -m openral.<room>` does: makes a lifecycle node from `name=value` words, runs it."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Callable, Sequence
+
+from openral import tracing
+from openral.errors import OpenralError
+from openral.ros.lifecycle.machine import Outcome
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.executor import Executor
+from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.parameters.store import Value
+from openral.signals import heed_signals
+
+_SWITCH_S = 5e-4
+"""So long may a thread that hears of a stop or an action wait for one busy with a picture."""
+
+
+def run_program(
+    room: str,
+    about: str | None,
+    names: Sequence[str],
+    make: Callable[[dict[str, Value]], LifecycleNode],
+) -> int:
+    """Returns the exit code: 1 if an automatic start fails or the node breaks, 2: wrong usage."""
+    parser = argparse.ArgumentParser(prog=f"python -m {room}", description=about)
+    parser.add_argument("--autostart", action="store_true", help="configure and activate at once")
+    parser.add_argument("parameters", nargs="*", metavar="name=value")
+    options = parser.parse_args()
+    heed_signals()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        node = make(given_parameters(options.parameters, names))
+    except OpenralError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    tracing.start(room)
+    try:
+        if options.autostart and not _started(node):
+            node.destroy()
+            return 1
+        return _spin(node)
+    finally:
+        tracing.stop()
+
+
+def _started(node: LifecycleNode) -> bool:
+    for step in ("configure", "activate"):
+        if node.trigger(step) is not Outcome.SUCCESS:
+            print(f"error: cannot {step}: {node.failure_reason}", file=sys.stderr)
+            return False
+    return True
+
+
+def _spin(node: LifecycleNode) -> int:
+    executor = Executor(node.context)
+    broken: list[bool] = []
+
+    def end() -> None:
+        broken.append(True)
+        executor.stop()
+
+    node.on_broken = end
+    executor.add_node(node)
+    gc.collect()
+    gc.freeze()  # what lives as long as the process need not be looked at again
+    try:
+        executor.spin()
+    finally:
+        gc.unfreeze()
+        executor.shutdown()
+        node.destroy()
+    return 1 if broken else 0

@@ -1,0 +1,1 @@
+"""Nodes in the shape of rclpy: publishers, subscriptions, services, timers, executors."""

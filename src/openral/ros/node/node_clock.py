@@ -1,0 +1,91 @@
+"""Gives nodes the graph's simulated time, and says so when there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from openral.ros.clock import NS, Clock, Jump, SimClock
+from openral.ros.qos import CLOCK
+
+if TYPE_CHECKING:
+    from openral.ros.node.node import Node
+    from openral.ros.node.subscription import Subscription
+
+CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
+ClockSource = Callable[[Callable[[Any], None]], "Subscription"]
+"""Makes a subscription that calls back, inline, with each Clock message."""
+SILENCE_S = 5.0
+"""Wall seconds without /clock after which a node that needs it says so."""
+
+
+class NodeClock(Clock):
+    """A node's clock, with its /clock subscription and the watch over it."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self._node = node
+        self._subscription: Subscription | None = None
+        self._source: ClockSource = self._plain
+        self._own = SimClock()
+        self._own.on_jump(self._report_jump)
+        self._silent = False
+        self._reported_s = float("-inf")
+
+    def use_simulated(self, wanted: bool) -> None:
+        """Switches between wall and simulated time; timers start their period anew."""
+        if wanted and self._subscription is None:
+            self._subscription = self._source(self._hear)
+        elif not wanted and self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+        self.simulated = self._own if wanted else None
+
+    def _plain(self, hear: Callable[[Any], None]) -> Subscription:
+        # Heard on the reply thread and inline: time goes on while a callback of the node runs.
+        return self._node.create_subscription(CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
+
+    def take_from(self, source: ClockSource) -> None:
+        """Takes simulated time from another subscription than the plain one to /clock."""
+        self._source = source
+        if self._subscription is not None:
+            self.use_simulated(False)
+            self.use_simulated(True)
+
+    def on_jump(self, callback: Any) -> Any:
+        """Calls back when simulated time goes backwards; returns the call that takes it back."""
+        return self._own.on_jump(callback)
+
+    def wait_ready(self, timeout_s: float) -> bool:
+        """Waits, in wall time, until there is a time to go by."""
+        return self.simulated is None or self.simulated.wait_ready(timeout_s)
+
+    def check(self) -> None:
+        """Reports the silence of /clock once, and its return."""
+        if self.simulated is None:
+            return
+        silent = self.simulated.silent_for_s() > SILENCE_S
+        if silent and not self._silent:
+            heard = "stopped" if self.simulated.ready else "was never heard"
+            self._node.log.error(
+                "use_sim_time is set and /clock is silent: this node's time stands still",
+                clock=heard,
+                for_s=round(self.simulated.silent_for_s(), 1),
+            )
+        elif self._silent and not silent:
+            self._node.log.info("/clock is back")
+        self._silent = silent
+
+    def _hear(self, message: Any) -> None:
+        self._own.update(message.clock.sec * NS + message.clock.nanosec)
+
+    def _report_jump(self, jump: Jump) -> None:
+        """Two who tell different times would fill the log."""
+        now = time.monotonic()
+        if now - self._reported_s < SILENCE_S:
+            return
+        self._reported_s = now
+        self._node.log.warning(
+            "time went backwards", from_s=jump.before_ns / NS, to_s=jump.after_ns / NS
+        )

@@ -1,0 +1,106 @@
+"""Publishing on a topic: to nodes of this process by reference, to all others by wire."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from openral.errors import ConfigError
+from openral.ros import names
+from openral.ros.codec import types
+from openral.ros.codec.types import Message
+from openral.ros.qos import QoS
+from openral.ros.transport.transport import EndpointSpec
+
+if TYPE_CHECKING:
+    from openral.ros.node.node import Node
+    from openral.ros.node.subscription import Subscription
+
+
+_HEARD_FOR_S = 0.02
+_numbers = itertools.count(1)
+
+
+class Publisher:
+    """Made by `Node.create_publisher`. Don't alter a message once it is published."""
+
+    def __init__(self, node: Node, type_name: str, topic: str, qos: QoS) -> None:
+        self.node = node
+        self.type_name = type_name
+        self.topic = topic
+        self.qos = qos
+        self.local: tuple[Subscription, ...] = ()
+        self.source = -next(_numbers)
+        """What subscriptions of this process know it by; the wire's numbers are positive."""
+        self._heard_until = 0.0
+        self._kept: deque[Message] = deque(maxlen=qos.depth if qos.latched else 0)
+        self._writer = node.context.transport.writer(
+            EndpointSpec(
+                names.topic_on_wire(topic), types.dds_type_name(type_name), qos, hash_tag(type_name)
+            )
+        )
+        self.guid = self._writer.guid
+        node.context.bus.join(self)
+
+    @property
+    def subscriber_count(self) -> int:
+        """Subscriptions that hear this publisher, in this process and elsewhere."""
+        return len(self.local) + self._writer.matched()
+
+    @property
+    def has_subscribers(self) -> bool:
+        """Ask this before making a message that is costly to make."""
+        return bool(self.local) or self._writer.matched() > 0
+
+    def publish(self, message: Message | Callable[[], Message]) -> None:
+        """Sends a message. A function is called only if somebody is there to hear its result."""
+        local = self.local
+        by_wire = self.qos.latched or self._is_heard()
+        if not local and not by_wire:
+            return
+        made = message if isinstance(message, Message) else message()
+        if made.__ros_type__ != self.type_name:
+            raise ConfigError(f"'{self.topic}' carries {self.type_name}, not {made.__ros_type__}")
+        payload = types.encode(made) if by_wire else None
+        if self.qos.latched:
+            self._kept.append(made)
+        for subscription in local:
+            subscription.deliver(made, payload, self.source)
+        if payload is not None:
+            self._writer.write(payload)
+
+    def _is_heard(self) -> bool:
+        """Asking DDS costs as much as a small message: a yes is good for a moment."""
+        now = time.monotonic()
+        if now > self._heard_until:
+            if not self._writer.matched():
+                return False
+            self._heard_until = now + _HEARD_FOR_S
+        return True
+
+    def publish_bytes(self, payload: bytes) -> None:
+        """Sends CDR as it is, header included: for recordings and for tests of the other side."""
+        if self.local:
+            made = types.decode(self.type_name, payload)
+            for subscription in self.local:
+                subscription.deliver(made, payload, self.source)
+        self._writer.write(payload)
+
+    def replay_to(self, subscription: Subscription) -> None:
+        """Gives a late local subscription what a latched publisher keeps."""
+        if self.qos.latched and subscription.qos.latched and subscription.qos.accepts(self.qos):
+            for message in self._kept:
+                subscription.deliver(message, None, self.source)
+
+    def close(self) -> None:
+        """Leaves the graph; harmless the second time."""
+        self.node.context.bus.leave(self)
+        self._writer.close()
+
+
+def hash_tag(type_name: str) -> bytes:
+    """What an endpoint advertises so that ROS peers can check the type."""
+    return f"typehash={types.type_hash(type_name)};".encode()

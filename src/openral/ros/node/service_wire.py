@@ -1,0 +1,66 @@
+"""How ROS services with in-payload request ids (rmw_cyclonedds) look on the wire."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from openral.ros import names
+from openral.ros.codec import types
+from openral.ros.node.publisher import hash_tag
+from openral.ros.qos import SERVICE
+from openral.ros.transport.transport import EndpointSpec
+
+if TYPE_CHECKING:
+    from openral.ros.node.context import Context
+
+HEADER = 16
+"""Client id (u64) and sequence number (i64), right behind CDR's own 4 bytes."""
+_CDR = 4
+_ids = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class ServiceSpecs:
+    """The endpoints of one server or client."""
+
+    request: EndpointSpec
+    reply: EndpointSpec
+    tag: bytes
+
+
+def service_specs(context: Context, service: str, type_name: str, role: str) -> ServiceSpecs:
+    """`role` is `serviceid` or `clientid`: the tag that pairs the two endpoints of one side."""
+    identity = context.transport.guid[:12] + next(_ids).to_bytes(4, "big")
+    tag = f"{role}={'.'.join(f'{byte:x}' for byte in identity)};".encode()
+    user_data = tag + hash_tag(type_name)
+    return ServiceSpecs(
+        EndpointSpec(
+            names.request_on_wire(service),
+            types.dds_type_name(f"{type_name}_Request"),
+            SERVICE,
+            user_data,
+        ),
+        EndpointSpec(
+            names.reply_on_wire(service),
+            types.dds_type_name(f"{type_name}_Response"),
+            SERVICE,
+            user_data,
+        ),
+        tag,
+    )
+
+
+def request_id(payload: bytes) -> bytes | None:
+    """Client id and sequence number; None if the message is too short to hold them."""
+    return payload[_CDR : _CDR + HEADER] if len(payload) > _CDR + HEADER else None
+
+
+def find_tag(user_data: bytes, role: str) -> bytes:
+    """The `role=...;` entry of user data, empty if there is none."""
+    wanted = f"{role}=".encode()
+    for entry in user_data.split(b";"):
+        if entry.startswith(wanted):
+            return entry + b";"
+    return b""

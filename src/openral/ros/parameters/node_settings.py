@@ -1,0 +1,48 @@
+"""NodeSettings: a node's parameters as one documented class, fixed once the node has started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from openral.errors import ConfigError
+from openral.ros.node.node import Node
+from openral.ros.parameters.store import Descriptor
+
+Ranges = Mapping[str, tuple[float, float]]
+Choices = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """Subclasses are dataclasses with a default for every field."""
+
+    RANGES: ClassVar[Ranges] = {}
+    """Least and largest value of numbers."""
+    CHOICES: ClassVar[Choices] = {}
+    """What a text may be."""
+
+    robot_yaml: str = ""
+    """Id, folder or file of the robot's manifest."""
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """All of them, in order."""
+        return list(vars(cls()))
+
+    @classmethod
+    def declared(cls, node: Node) -> Self:
+        """Declares all on a node and reads what it was given."""
+        values = {}
+        for name, default in vars(cls()).items():
+            low, high = cls.RANGES.get(name, (None, None))
+            chosen = cls.CHOICES.get(name, ())
+            descriptor = Descriptor(read_only=True, minimum=low, maximum=high, choices=chosen)
+            values[name] = node.declare_parameter(name, default, descriptor).value
+        return cls(**values)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Raises ConfigError for what is missing or must not be combined."""
+        if not self.robot_yaml:
+            raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")

@@ -1,0 +1,1 @@
+"""The wire: moves bytes and knows nothing of messages."""

@@ -1,0 +1,1 @@
+"""Stops written down, so that they can be looked at again."""

@@ -1,0 +1,58 @@
+"""The state that the kernel node is in, as it is told to the graph."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from openral.ros.codec import types
+from openral.ros.node.node import time_message
+
+
+class Mode(IntEnum):
+    """The numbers of openral_msgs/msg/SafetyState."""
+
+    IDLE = 0
+    ARMED = 1
+    ESTOPPED = 2
+    RECOVERY = 3
+
+
+class SafetyStatus:
+    """Starts IDLE; nothing in here arms by itself."""
+
+    def __init__(self, epoch: int, now_ns: int, warn_only: bool) -> None:
+        self.epoch = epoch
+        self.beat = 0
+        self.mode = Mode.IDLE
+        self.source, self.reason = "kernel", "started"
+        self.detail = "never armed: call /openral/reset"
+        self.accepted = self.rejected = self.dropped = 0
+        self._since_ns = now_ns
+        self._warn_only = warn_only
+
+    def enter(self, mode: Mode, now_ns: int, source: str, reason: str, detail: str) -> None:
+        """Changes the state."""
+        self.mode = mode
+        self._since_ns = now_ns
+        self.source, self.reason, self.detail = source, reason, detail
+
+    def message(self, now_ns: int, sequence: int) -> Any:
+        """The next beat."""
+        self.beat += 1
+        return types.new(
+            "openral_msgs/msg/SafetyState",
+            header=types.new("std_msgs/msg/Header", stamp=time_message(now_ns)),
+            epoch=self.epoch,
+            beat=self.beat,
+            state=int(self.mode),
+            since=time_message(self._since_ns),
+            source=self.source,
+            reason=self.reason,
+            detail=self.detail,
+            warn_only=self._warn_only,
+            sequence=sequence,
+            accepted=self.accepted,
+            rejected=self.rejected,
+            dropped=self.dropped,
+        )

@@ -1,0 +1,118 @@
+"""Verdicts and failures as they go over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from openral.errors import CorruptMessage
+from openral.manifest.control import ControlMode
+from openral.ros.codec import types
+from openral.ros.node.node import time_message
+from openral.safety.kernel import Verdict
+from openral.safety.node.candidate import CandidateHead
+
+ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
+WARNING, STOP = 1, 3
+_VOXEL = "voxel_collision"
+_MODES = {mode.value: mode.byte for mode in ControlMode}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a candidate; `verdict` is absent where the kernel was not even asked."""
+
+    status: int
+    reason: str
+    detail: str
+    verdict: Verdict | None
+    check_s: float
+
+
+class Place(NamedTuple):
+    """A point in a frame."""
+
+    frame: str
+    x: float
+    y: float
+    z: float
+
+
+def verdict_message(
+    decision: Decision,
+    head: CandidateHead,
+    payload: bytes,
+    now_ns: int,
+    warn_only: bool,
+    place_of: Callable[[Sequence[int]], Place | None],
+) -> Any:
+    """An openral_msgs/msg/Verdict; `place_of` knows where a voxel of the kernel's map is."""
+    message = types.new(
+        "openral_msgs/msg/Verdict",
+        header=_header(now_ns),
+        sequence=head.sequence,
+        trace_id=np.frombuffer(head.trace_id, np.uint8),
+        status=decision.status,
+        reason=decision.reason,
+        detail=decision.detail,
+        warn_only=warn_only,
+        check_time=decision.check_s,
+    )
+    if (verdict := decision.verdict) is not None:
+        message.control_mode = _MODES.get(verdict.mode, 255)
+        message.speed_factor = verdict.speed_factor
+        message.row = verdict.row
+        message.link = verdict.link or verdict.joint
+        message.hit = _hit(verdict)
+        if verdict.status == _VOXEL and (place := place_of(verdict.cell)) is not None:
+            message.header.frame_id = place.frame
+            point = {"x": place.x, "y": place.y, "z": place.z}
+            message.hit_point = types.new("geometry_msgs/msg/Point", **point)
+        message.distance, message.margin = verdict.value, verdict.limit
+        if verdict.slot >= 0:
+            message.slot = _slot_name(payload, verdict.slot)
+    return message
+
+
+def failure_message(
+    severity: int, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
+) -> Any:
+    """An openral_msgs/msg/FailureTrigger of the kernel."""
+    return types.new(
+        "openral_msgs/msg/FailureTrigger",
+        header=_header(now_ns),
+        source="safety",
+        severity=severity,
+        reason=reason,
+        detail=detail,
+        evidence=evidence,
+        trace_id=np.frombuffer(trace_id, np.uint8),
+    )
+
+
+def estop_event(source: str, reason: str, now_ns: int) -> Any:
+    """An openral_msgs/msg/EStopEvent."""
+    return types.new(
+        "openral_msgs/msg/EStopEvent", header=_header(now_ns), source=source, reason=reason
+    )
+
+
+def _header(now_ns: int) -> Any:
+    return types.new("std_msgs/msg/Header", stamp=time_message(now_ns))
+
+
+def _hit(verdict: Verdict) -> str:
+    if verdict.status == _VOXEL:
+        return "voxel " + " ".join(map(str, verdict.cell))
+    return verdict.other_link or verdict.object
+
+
+def _slot_name(payload: bytes, slot: int) -> str:
+    try:
+        chunk = types.decode("openral_msgs/msg/ActionChunk", payload)
+    except CorruptMessage:
+        return str(slot)
+    return chunk.slots[slot].name or str(slot) if slot < len(chunk.slots) else str(slot)

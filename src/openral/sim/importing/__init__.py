@@ -1,0 +1,1 @@
+"""From an MJCF or URDF model to a robot manifest."""

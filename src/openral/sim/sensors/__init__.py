@@ -1,0 +1,1 @@
+"""Cameras, depth and lidars of a MuJoCo model."""

@@ -1,0 +1,1 @@
+"""Twins: MuJoCo models made from manifests, and checks of both."""

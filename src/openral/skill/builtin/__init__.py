@@ -1,0 +1,1 @@
+"""Skills that ship, and what they are made of."""

@@ -1,0 +1,1 @@
+"""Episodes of a skill in simulated scenes, without a graph."""

@@ -1,0 +1,1 @@
+"""The skill runner: ExecuteSkill goals in, candidates out."""
