@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from openral.manifest import ControlMode, load_robot
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.skill.described import describe
 from openral.skill.runner.braking import braking_rows
 from openral.skill.runner.chunk_maker import ChunkMaker

@@ -18,7 +18,8 @@ from openral.graph.deadlines import STARTING_S
 from openral.ros.codec import types
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
+from openral.ros.stamps import time_message
 from openral.ros.transport.dds_config import Network
 
 _STEP_S = 0.02

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openral.errors import ConfigError
 from openral.ros import names
-from openral.ros.clock import NS, Clock
+from openral.ros.clock import Clock
 from openral.ros.codec import types
 from openral.ros.codec.types import Message
 from openral.ros.log import NodeLogger
@@ -24,6 +23,7 @@ from openral.ros.parameters.node_parameters import NodeParameters
 from openral.ros.parameters.services import ParameterServices
 from openral.ros.parameters.store import Change, ParameterStore, Value
 from openral.ros.qos import DEFAULT, ROSOUT, QoS, as_qos
+from openral.ros.stamps import time_message
 
 if TYPE_CHECKING:
     from openral.ros.node.loop import Loop
@@ -295,13 +295,3 @@ def interface_name(of: TypeName) -> str:
         return of
     named: Any = of
     return str(getattr(named, "__ros_type__", None) or named.name)
-
-
-def time_message(ns: int) -> Any:
-    """Nanoseconds as builtin_interfaces/msg/Time."""
-    return _time_class()(ns // NS, ns % NS)
-
-
-@cache
-def _time_class() -> Any:
-    return types.message_class("builtin_interfaces/msg/Time")

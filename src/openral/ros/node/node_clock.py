@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from openral.ros.clock import NS, Clock, Jump, SimClock
 from openral.ros.qos import CLOCK
+from openral.ros.stamps import time_ns
 
 if TYPE_CHECKING:
     from openral.ros.node.node import Node
@@ -78,7 +79,7 @@ class NodeClock(Clock):
         self._silent = silent
 
     def _hear(self, message: Any) -> None:
-        self._own.update(message.clock.sec * NS + message.clock.nanosec)
+        self._own.update(time_ns(message.clock))
 
     def _report_jump(self, jump: Jump) -> None:
         """Two who tell different times would fill the log."""

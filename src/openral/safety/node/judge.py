@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from openral import tracing
 from openral.errors import CorruptMessage
+from openral.graph.states import HalStatus, SafetyMode, VerdictStatus
 from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.node.publisher import Publisher
+from openral.ros.stamps import stamp_ns
 from openral.safety.kernel import Gate, Verdict
 from openral.safety.node.candidate import NO_HEAD, CandidateHead, FairLimit, candidate_head
 from openral.safety.node.running_chunk import RunningChunk
-from openral.safety.node.safety_status import Mode
 from openral.safety.node.traced_check import trace_check
-from openral.safety.node.verdict_message import (
-    ACCEPTED,
-    DROPPED,
-    REJECTED,
-    SLOWED,
-    Decision,
-    verdict_message,
-)
+from openral.safety.node.verdict_message import Decision, verdict_message
 
 if TYPE_CHECKING:
     from openral.safety.node.kernel_node import SafetyKernelNode
@@ -31,8 +25,6 @@ _BURST = 20
 _AHEAD_NS = 50_000_000
 """A proposer's clock may be this much ahead of ours."""
 _CHECKS_PER_PROOF = 3
-_EXECUTING = 1
-"""As HalState says it."""
 
 
 class Judge:
@@ -70,12 +62,12 @@ class Judge:
 
     def heard(self, hal: Any) -> None:
         """Takes a HalState."""
-        running, stamp = self._running, hal.header.stamp
+        running = self._running
         if running is None:
             return
         mine = hal.epoch == self._node.seal.epoch and hal.sequence == running.sequence
-        held = self._held_ns is not None and stamp.sec * NS + stamp.nanosec > self._held_ns
-        if hal.state != _EXECUTING and (mine or held):  # it has ended
+        held = self._held_ns is not None and stamp_ns(hal) > self._held_ns
+        if hal.state != HalStatus.EXECUTING and (mine or held):  # it has ended
             self.forget()
         elif mine:
             running.heard(hal)
@@ -102,11 +94,13 @@ class Judge:
         now = self._node.now()
         head = candidate_head(payload)
         if unfit := self._unfit(head, now):
-            decision = Decision(DROPPED, *unfit, None, (time.perf_counter_ns() - began) / NS)
+            decision = Decision(
+                VerdictStatus.DROPPED, *unfit, None, (time.perf_counter_ns() - began) / NS
+            )
         else:
             verdict = self._kernel.validate_bytes(payload, now)
             decision = self._decide(verdict, payload, head, now, began)
-            if status.mode is Mode.RECOVERY and self._kernel.gate is Gate.READY:
+            if status.mode is SafetyMode.RECOVERY and self._kernel.gate is Gate.READY:
                 self._node.recovered()
         self._tell(decision, head, payload, now)
         if tracing.enabled():
@@ -129,9 +123,9 @@ class Judge:
         spent = (time.perf_counter_ns() - began) / NS
         if not verdict.accepted:
             reason = verdict.status
-            if reason == "estopped" and self._node.status.mode is Mode.IDLE:
+            if reason == "estopped" and self._node.status.mode is SafetyMode.IDLE:
                 reason = "not_armed"
-            status = REJECTED if verdict.latched else DROPPED
+            status = VerdictStatus.REJECTED if verdict.latched else VerdictStatus.DROPPED
             return Decision(status, reason, str(verdict), verdict, spent)
         running = None
         action = self._kernel.action(payload, verdict)
@@ -140,15 +134,15 @@ class Judge:
                 running = RunningChunk(action, self._node.seal.sequence + 1, now, verdict.valid_ns)
             except (CorruptMessage, ValueError) as error:
                 self._kernel.estop("malformed")
-                return Decision(REJECTED, "malformed", str(error), verdict, spent)
+                return Decision(VerdictStatus.REJECTED, "malformed", str(error), verdict, spent)
         sealed = self._node.seal.seal(action, now, self._expires(now), verdict.speed_factor)
         self._safe.publish_bytes(sealed)
         self._follow(running, head)
         if verdict.status != "accepted":  # only warned of
-            return Decision(ACCEPTED, verdict.status, str(verdict), verdict, spent)
+            return Decision(VerdictStatus.ACCEPTED, verdict.status, str(verdict), verdict, spent)
         if verdict.speed_factor < 1.0:
-            return Decision(SLOWED, "slowed", str(verdict), verdict, spent)
-        return Decision(ACCEPTED, "clear", "", verdict, spent)
+            return Decision(VerdictStatus.SLOWED, "slowed", str(verdict), verdict, spent)
+        return Decision(VerdictStatus.ACCEPTED, "clear", "", verdict, spent)
 
     def _expires(self, now: int) -> int:
         return now + round(self._settings.start_within_s * NS)
@@ -161,20 +155,22 @@ class Judge:
 
     def _tell(self, decision: Decision, head: CandidateHead, payload: bytes, now: int) -> None:
         status = self._node.status
-        recovering = status.mode is Mode.RECOVERY
-        if decision.status in (ACCEPTED, SLOWED):
+        recovering = status.mode is SafetyMode.RECOVERY
+        if decision.status in (VerdictStatus.ACCEPTED, VerdictStatus.SLOWED):
             status.accepted += 1
-        elif decision.status == REJECTED:
+        elif decision.status == VerdictStatus.REJECTED:
             status.rejected += 1
             self._node.stop("kernel", decision.reason, decision.detail)
         else:
             status.dropped += 1
         self._verdicts.publish(lambda: self._message(decision, head, payload, now))
-        if decision.status == REJECTED:
+        if decision.status == VerdictStatus.REJECTED:
             self._refusals.publish(self._message(decision, head, payload, now))
             trace_id, detail = head.trace_id, decision.detail
             self._node.report_stop(decision.reason, detail, payload, trace_id, recovering, now)
-        elif decision.status == DROPPED or (decision.status == ACCEPTED and decision.detail):
+        elif decision.status == VerdictStatus.DROPPED or (
+            decision.status == VerdictStatus.ACCEPTED and decision.detail
+        ):
             self._node.report_drop(decision.reason, decision.detail, head.trace_id)
 
     def _message(self, decision: Decision, head: CandidateHead, payload: bytes, now: int) -> Any:
@@ -205,7 +201,7 @@ class Judge:
             if not verdict.accepted and verdict.latched:
                 head, data = self._running_head, types.encode(left)
                 self._end(verdict.status, detail, data, now)
-                decision = Decision(REJECTED, verdict.status, detail, verdict, 0.0)
+                decision = Decision(VerdictStatus.REJECTED, verdict.status, detail, verdict, 0.0)
                 self._refusals.publish(self._message(decision, head, data, now))
             elif not verdict.accepted or self._held_ns is not None:
                 self._hold(verdict.status, detail, now)
@@ -222,6 +218,6 @@ class Judge:
 
     def _end(self, reason: str, detail: str, payload: bytes, now: int) -> None:
         trace_id = self._running_head.trace_id
-        recovering = self._node.status.mode is Mode.RECOVERY
+        recovering = self._node.status.mode is SafetyMode.RECOVERY
         self._node.stop("kernel", reason, detail)
         self._node.report_stop(reason, detail, payload, trace_id, recovering, now)

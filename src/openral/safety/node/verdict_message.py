@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from openral.errors import CorruptMessage
+from openral.graph.states import Severity, VerdictStatus
 from openral.manifest.control import ControlMode
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.safety.kernel import Verdict
 from openral.safety.node.candidate import CandidateHead
 
-ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
-WARNING, STOP = 1, 3
 _VOXEL = "voxel_collision"
 _MODES = {mode.value: mode.byte for mode in ControlMode}
 
@@ -25,7 +24,7 @@ _MODES = {mode.value: mode.byte for mode in ControlMode}
 class Decision:
     """What became of a candidate; `verdict` is absent where the kernel was not even asked."""
 
-    status: int
+    status: VerdictStatus
     reason: str
     detail: str
     verdict: Verdict | None
@@ -55,7 +54,7 @@ def verdict_message(
         header=_header(now_ns),
         sequence=head.sequence,
         trace_id=np.frombuffer(head.trace_id, np.uint8),
-        status=decision.status,
+        status=int(decision.status),
         reason=decision.reason,
         detail=decision.detail,
         warn_only=warn_only,
@@ -78,14 +77,14 @@ def verdict_message(
 
 
 def failure_message(
-    severity: int, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
+    severity: Severity, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
 ) -> Any:
     """An openral_msgs/msg/FailureTrigger of the kernel."""
     return types.new(
         "openral_msgs/msg/FailureTrigger",
         header=_header(now_ns),
         source="safety",
-        severity=severity,
+        severity=int(severity),
         reason=reason,
         detail=detail,
         evidence=evidence,

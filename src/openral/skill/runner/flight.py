@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.graph.states import HalStatus, VerdictStatus
 from openral.ros.clock import NS
+from openral.ros.stamps import stamp_ns
 from openral.skill.spaces.action_space import SlotRows
 
 Vector = NDArray[np.float64]
-
-ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
-"""The status of an openral_msgs/msg/Verdict."""
-_EXECUTING = 1
 
 
 @dataclass
@@ -64,7 +62,10 @@ class Flight:
     @property
     def accepted(self) -> bool:
         """Whether the kernel has let it pass."""
-        return self.verdict is not None and self.verdict.status in (ACCEPTED, SLOWED)
+        return self.verdict is not None and self.verdict.status in (
+            VerdictStatus.ACCEPTED,
+            VerdictStatus.SLOWED,
+        )
 
     @property
     def row_ns(self) -> float:
@@ -90,7 +91,7 @@ class Flight:
     def heard_verdict(self, verdict: Any) -> None:
         """Takes a Verdict if it is about this chunk."""
         if self.verdict is None and bytes(verdict.trace_id) == self.trace_id:
-            self._started_ns = float(_stamp(verdict))
+            self._started_ns = float(stamp_ns(verdict))
             self.verdict = verdict
 
     def heard_applied(self, applied: Any) -> None:
@@ -107,13 +108,13 @@ class Flight:
             self.tracking_error = max(
                 self.tracking_error, _distance(applied.measured, applied.applied)
             )
-        latest = _stamp(applied) - applied.row * self.row_ns
+        latest = stamp_ns(applied) - applied.row * self.row_ns
         self._started_ns = min(max(self._started_ns, latest - self.row_ns), latest)
 
     def heard_hal(self, hal: Any) -> None:
         """Takes a HalState: the HAL may have ended the chunk before its last row."""
         mine = self.safe_sequence is not None and hal.sequence == self.safe_sequence
-        if mine and hal.state != _EXECUTING and hal.reason not in ("", "finished"):
+        if mine and hal.state != HalStatus.EXECUTING and hal.reason not in ("", "finished"):
             self.interrupted = hal.reason
 
     def record(self, now_ns: int) -> dict[str, Any]:
@@ -135,10 +136,6 @@ class Flight:
             "tracking_error": round(self.tracking_error, 6),
             "interrupted": self.interrupted,
         }
-
-
-def _stamp(message: Any) -> int:
-    return int(message.header.stamp.sec) * NS + int(message.header.stamp.nanosec)
 
 
 def _distance(a: Any, b: Any) -> float:

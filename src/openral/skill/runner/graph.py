@@ -11,22 +11,21 @@ from functools import partial
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError
+from openral.graph.states import HalStatus, SafetyMode, Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.qos import COMMAND, LATCHED, SENSOR, STATE, QoS
+from openral.ros.stamps import time_message
 from openral.skill import topics
 from openral.skill.runner.observer import BusObserver
 from openral.skill.runner.parameters import RunnerParameters
 
-_ARMED, _ESTOPPED, _RECOVERY = 1, 2, 3
-_EXECUTING = 1
 _SILENT_S = 1.0
 _LEASE_S = 0.1
 """How far past this node's own time a simulation may advance while a goal is under way."""
-_ERROR = 2
 _MSGS = "openral_msgs/msg"
 
 
@@ -97,7 +96,7 @@ class RunnerGraph:
 
     def _on_hal(self, message: Any) -> None:
         with self.lock:
-            self.executing = message.state == _EXECUTING
+            self.executing = message.state == HalStatus.EXECUTING
             self._pass("heard_hal", message)
 
     def _on_safety(self, message: Any) -> None:
@@ -152,14 +151,14 @@ class RunnerGraph:
         silent = self.steady() - self._safety_s
         if silent > _SILENT_S:
             return f"the safety kernel has been silent for {silent:.1f} s"
-        if self.safety.state in (_ARMED, _RECOVERY):
+        if self.safety.state in (SafetyMode.ARMED, SafetyMode.RECOVERY):
             return ""
         return f"the safety kernel is not armed ({self.safety.reason}): {self.safety.detail}"
 
     @property
     def stopped_by(self) -> str:
         """Who has latched the e-stop; empty: nobody."""
-        stopped = self.safety is not None and self.safety.state == _ESTOPPED
+        stopped = self.safety is not None and self.safety.state == SafetyMode.ESTOPPED
         return str(self.safety.source) if stopped else ""
 
     def hal_modes(self) -> frozenset[ControlMode] | None:
@@ -191,7 +190,7 @@ class RunnerGraph:
                 f"{_MSGS}/FailureTrigger",
                 header=types.new("std_msgs/msg/Header", stamp=time_message(self.now())),
                 source="skill",
-                severity=_ERROR,
+                severity=int(Severity.ERROR),
                 reason=reason,
                 detail=detail,
                 evidence="{}",
