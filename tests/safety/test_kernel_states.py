@@ -29,10 +29,10 @@ from openral.ros.codec import types
 from openral.ros.qos import STATE
 from openral.ros.stamps import time_message
 from openral.safety.cases.case import parse_case
-from openral.safety.cases.evidence import Evidence
 from openral.safety.cases.explain import explain
 from openral.safety.kernel import Gate, Kernel
 from openral.safety.node.candidate import FairLimit
+from openral.safety.node.evidence import Evidence
 from openral.safety.node.kernel_inputs import KernelInputs
 from openral.safety.node.kernel_node import SafetyKernelNode
 from tests.hal.chunks import joint_chunk

@@ -22,9 +22,9 @@ from openral.ros.node.node import Node
 from openral.ros.node.subscription import Subscription
 from openral.ros.qos import SENSOR
 from openral.ros.stamps import stamp_ns
-from openral.safety.cases.evidence import Evidence
 from openral.safety.kernel import Kernel
 from openral.safety.node.candidate import FairLimit
+from openral.safety.node.evidence import Evidence
 from openral.safety.node.input_thread import InputThread
 from openral.safety.node.known_objects import KnownObjects, KnownWorld
 from openral.safety.node.map_cover import MapCover

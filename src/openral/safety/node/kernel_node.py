@@ -25,7 +25,7 @@ from openral.ros.priority import Urgency
 from openral.ros.qos import CLOCK, QoS
 from openral.safety.kernel import Kernel
 from openral.safety.node.candidate import NO_HEAD
-from openral.safety.node.judge import Judge
+from openral.safety.node.judge import Judge, Outputs
 from openral.safety.node.kernel_inputs import KernelInputs
 from openral.safety.node.parameters import KernelParameters
 from openral.safety.node.safety_status import SafetyStatus
@@ -84,7 +84,10 @@ class SafetyKernelNode(LifecycleNode):
             self, self.kernel, self._key, settings.unknown_blocks, settings.external_map
         )
         self._open()
-        self.judge = Judge(self, self._safe, self._verdicts, self._refusals)
+        outputs = Outputs(self._safe, self._verdicts, self._refusals)
+        self.judge = Judge(
+            self, self.kernel, settings, self.inputs, self.status, self._seal, outputs
+        )
         self._undo += [self.judge.close, self.clock.on_jump(self._on_jump)]
         make = self.create_timer if settings.lockstep else self.create_wall_timer
         beat = make(1 / settings.heartbeat_hz, self._beat)

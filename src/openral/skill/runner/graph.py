@@ -200,7 +200,7 @@ class RunnerGraph:
 
 
 def _told(answer: Any, hal_node: str) -> frozenset[ControlMode]:
-    from openral.ros.parameters.services import value_from_msg
+    from openral.ros.node.parameter_services import value_from_msg
 
     value = value_from_msg(answer.values[0]) if answer.values else None
     if not isinstance(value, list) or not value:
