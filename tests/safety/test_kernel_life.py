@@ -10,7 +10,7 @@ from openral.errors import ConfigError
 from openral.graph.run_key import RunKey
 from openral.graph.states import SafetyMode
 from openral.ros import Outcome
-from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 from openral.safety.kernel import Gate
 from openral.safety.node.kernel_node import SafetyKernelNode
 from openral.safety.node.parameters import KernelParameters

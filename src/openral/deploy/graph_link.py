@@ -7,10 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from openral.deploy.ended import Ended
 from openral.deploy.managed import ManagedNode, value_of
 from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec
+from openral.deploy.results import Ended
 from openral.deploy.streams import Stream
 from openral.errors import TransportError
 from openral.graph import topics

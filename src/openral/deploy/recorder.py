@@ -17,7 +17,7 @@ from openral.graph.time_lease import LeaseHolder
 from openral.ros import Outcome, State, spin
 from openral.ros.codec import types
 from openral.ros.lifecycle.node import LifecycleNode
-from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 from openral.ros.parameters.store import Descriptor
 from openral.ros.qos import STATE
 from openral.ros.recording.background import BackgroundWriter

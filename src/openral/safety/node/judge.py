@@ -22,8 +22,7 @@ from openral.safety.node.kernel_inputs import KernelInputs
 from openral.safety.node.parameters import KernelParameters
 from openral.safety.node.running_chunk import RunningChunk
 from openral.safety.node.safety_status import SafetyStatus
-from openral.safety.node.traced_check import trace_check
-from openral.safety.node.verdict_message import Decision, verdict_message
+from openral.safety.node.verdict_message import Decision, trace_check, verdict_message
 
 _BURST = 20
 _AHEAD_NS = 50_000_000

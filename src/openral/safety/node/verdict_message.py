@@ -1,13 +1,15 @@
-"""Verdicts and failures as they go over the wire."""
+"""Verdicts and failures as they go over the wire, and the span of a check."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from openral import tracing
 from openral.errors import CorruptMessage
 from openral.graph.states import Severity, VerdictStatus
 from openral.manifest.control import ControlMode
@@ -115,3 +117,28 @@ def _slot_name(payload: bytes, slot: int) -> str:
     except CorruptMessage:
         return str(slot)
     return chunk.slots[slot].name or str(slot) if slot < len(chunk.slots) else str(slot)
+
+
+def trace_check(decision: Decision, trace_id: bytes, spent_ns: int, clearance_m: float) -> None:
+    """A span that ends now, about a check that took so long, from a pose with so much room."""
+    attributes: dict[str, tracing.Attribute] = {
+        "verdict": decision.status.name.lower(),
+        "reason": decision.reason,
+        "severity": _severity(decision),
+        "clearance": clearance_m,
+        "check_s": decision.check_s,
+    }
+    if (verdict := decision.verdict) is not None:
+        attributes["mode"] = verdict.mode
+        if decision.status == VerdictStatus.REJECTED:
+            attributes |= {"value": float(verdict.value), "limit": float(verdict.limit)}
+    with tracing.span("safety.check", trace_id, time.time_ns() - spent_ns, **attributes):
+        pass
+
+
+def _severity(decision: Decision) -> str:
+    if decision.status == VerdictStatus.REJECTED:
+        return "stop"
+    return (
+        "info" if decision.status == VerdictStatus.ACCEPTED and not decision.detail else "warning"
+    )

@@ -20,8 +20,8 @@ from openral.skill.runner.chunk_maker import ChunkMaker
 from openral.skill.runner.flight import Flight
 from openral.skill.runner.goal_order import Ending
 from openral.skill.runner.graph import RunnerGraph
-from openral.skill.runner.handover import PLACES, may_overlap
 from openral.skill.runner.parameters import RunnerParameters
+from openral.skill.runner.preemption import PLACES, may_overlap
 from openral.skill.spaces.action_space import ActionSpace, SlotRows
 from openral.skill.spaces.state_vector import StateVector
 
