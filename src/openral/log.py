@@ -7,7 +7,7 @@ from typing import Any
 
 
 class _Stderr:
-    """Whatever stderr is at the moment of writing: programs and tests may redirect it."""
+    """The current sys.stderr at the time of writing: programs and tests may redirect it."""
 
     @staticmethod
     def write(text: str) -> int:
@@ -20,7 +20,7 @@ class _Stderr:
 
 def logger(**bound: Any) -> Any:
     """openral's logger: to stderr, unless the program has configured structlog itself."""
-    # Imported with the first line that is logged: it would be a fifth of a node's start.
+    # Imported when the first line is logged: it would be a fifth of a node's start-up time.
     import structlog
 
     if not structlog.is_configured():

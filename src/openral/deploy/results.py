@@ -7,22 +7,22 @@ from typing import Any
 
 
 class Ended(Exception):  # noqa: N818 - an end is not always an error
-    """Raised wherever the supervisor notices that the run is over."""
+    """Raised wherever the supervisor detects that the run is over."""
 
     def __init__(self, reason: str, code: int, is_fault: bool = False) -> None:
-        """`code` is the command's exit code: 0 in order, 1 a fault or a failed skill."""
+        """`code` is the command's exit code: 0 for a normal end, 1 for a fault or failed skill."""
         super().__init__(reason)
         self.reason, self.code, self.is_fault = reason, code, is_fault
 
     @classmethod
     def fault(cls, reason: str) -> Ended:
-        """The graph cannot go on: the robot is stopped."""
+        """An end by a fault: the graph cannot continue and the robot is stopped."""
         return cls(reason, 1, True)
 
 
 @dataclass(frozen=True)
 class GoalResult:
-    """Fields of ExecuteSkill's result."""
+    """Fields of ExecuteSkill's result; `duration` in s."""
 
     success: bool
     reason: str
@@ -33,7 +33,7 @@ class GoalResult:
 
     @classmethod
     def of(cls, result: Any) -> GoalResult:
-        """From the action's message."""
+        """From the action's result message."""
         return cls(
             bool(result.success),
             result.reason,
@@ -45,9 +45,9 @@ class GoalResult:
 
     @property
     def failure(self) -> str:
-        """Why it failed; empty: it did not."""
+        """Why it failed; empty if it succeeded."""
         return "" if self.success else f"{self.reason}: {self.message}".rstrip(": ")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields as a dictionary, for JSON."""
         return asdict(self)

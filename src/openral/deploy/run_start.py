@@ -11,11 +11,11 @@ from openral.manifest import RobotDescription
 from openral.ros.priority import priority_hint
 from openral.safety.node.parameters import KernelParameters
 
-_START_FIELD = 19  # of /proc/self/stat after the name: ticks from boot to the start
+_START_FIELD = 19  # of /proc/self/stat after the name: clock ticks from boot to the start
 
 
 def command_time() -> float:
-    """Monotonic time at which the process began; now, where the system does not tell."""
+    """Monotonic time in s at which the process started; now, if the system does not report it."""
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         uptime = float(Path("/proc/uptime").read_text().split()[0])
@@ -26,7 +26,7 @@ def command_time() -> float:
 
 
 def deadman_text(robot: RobotDescription) -> str:
-    """The limits that hold for this robot, one a line."""
+    """The limits that apply to this robot, one per line."""
     kernel, hal, envelope = KernelParameters(), HalParameters(), robot.safety
     driver = f"{robot.hal.real} {dict(robot.hal.parameters) or ''}".rstrip()
     lines = {

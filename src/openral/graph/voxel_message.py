@@ -14,7 +14,7 @@ from openral.graph.states import VoxelEncoding
 from openral.ros import msg
 
 MAX_CELLS = 1 << 22
-"""Cells of the largest map that the kernel takes."""
+"""Number of cells of the largest map that the kernel accepts."""
 
 
 def occupancy_voxels(
@@ -44,13 +44,13 @@ def occupancy_voxels(
 def voxel_grid(message: Any, unknown_blocks: bool) -> VoxelGrid:
     """The occupied cells of an OccupancyVoxels.
 
-    `unknown_blocks`: with those that nobody has seen, and with the outermost at its sides and top,
-    because nobody has seen what is behind them. A robot stands on what is below.
+    `unknown_blocks`: also the unobserved cells, and the outermost ones at the sides and the top,
+    because what is behind them is unobserved. Not those at the bottom: the robot stands there.
     """
     dims = [int(n) for n in message.dims]
     count = dims[0] * dims[1] * dims[2]
     origin = (message.origin.x, message.origin.y, message.origin.z)
-    if count > MAX_CELLS:  # more than the kernel takes: it says so itself
+    if count > MAX_CELLS:  # too large: the kernel refuses it with its own error
         return VoxelGrid(np.zeros((1, 1, MAX_CELLS + 1), np.uint8), origin, message.resolution)
     if message.encoding == VoxelEncoding.BITS:
         flat = _unpacked(message.bits, count, "bits")

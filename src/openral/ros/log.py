@@ -1,4 +1,4 @@
-"""Logging with the node's name, to stderr and, where the graph listens, to /rosout."""
+"""Structured logging with the node's name, to stderr and to /rosout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from openral.log import logger
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "fatal": 50}
-"""The numbers of rcl_interfaces/msg/Log."""
+"""Severities of rcl_interfaces/msg/Log."""
 
 
 class NodeLogger:
@@ -34,7 +34,7 @@ class NodeLogger:
             self.sink(LEVELS[level], " ".join([text, *(f"{k}={v}" for k, v in shown.items())]))
 
     def debug(self, text: str, **values: Any) -> None:
-        """For developers; never on /rosout. `once=KEY` anywhere here logs a key only once."""
+        """For developers; never on /rosout. With `once=KEY` (all levels) a key is logged once."""
         self._emit("debug", text, values)
 
     def info(self, text: str, **values: Any) -> None:
@@ -42,7 +42,7 @@ class NodeLogger:
         self._emit("info", text, values)
 
     def warning(self, text: str, **values: Any) -> None:
-        """Something is wrong that the node can live with."""
+        """Something is wrong, but the node can continue."""
         self._emit("warning", text, values)
 
     def error(self, text: str, **values: Any) -> None:
@@ -50,11 +50,11 @@ class NodeLogger:
         self._emit("error", text, values)
 
     def fatal(self, text: str, **values: Any) -> None:
-        """The node cannot go on."""
+        """The node cannot continue."""
         self._emit("fatal", text, values)
 
     def exception(self, text: str, **values: Any) -> None:
-        """An error with the traceback of the exception that is being handled."""
+        """An error with the traceback of the exception being handled."""
         self._emit("error", text, {**values, "exc_info": True})
 
     warn = warning

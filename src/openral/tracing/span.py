@@ -6,7 +6,7 @@ Attribute = str | bool | int | float
 
 
 class Span:
-    """What a span's block may say about it; of one that is not exported it is forgotten."""
+    """A span inside its block; this base class, used when nothing is exported, does nothing."""
 
     def set(self, **attributes: Attribute) -> None:
-        """Adds attributes."""
+        """Adds attributes to the span."""

@@ -1,4 +1,4 @@
-"""What `python -m openral.<room>` does: makes a lifecycle node from `name=value` words, runs it."""
+"""Entry point of `python -m openral.<package>`: runs a lifecycle node from its arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openral.ros.parameters.store import Value
 from openral.signals import heed_signals
 
 _SWITCH_S = 5e-4
-"""So long may a thread that hears of a stop or an action wait for one busy with a picture."""
+"""GIL switch interval in s: bounds the delay of a stop or action behind image work."""
 
 
 def run_program(
@@ -27,7 +27,11 @@ def run_program(
     names: Sequence[str],
     make: Callable[[dict[str, Value]], LifecycleNode],
 ) -> int:
-    """Returns the exit code: 1 if an automatic start fails or the node breaks, 2: wrong usage."""
+    """Runs the program of a node and returns its exit code.
+
+    `names` are the valid parameters; `make` builds the node from the given ones. Exit codes: 1 if
+    an automatic start fails or the node breaks, 2 for wrong usage.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {room}", description=about)
     parser.add_argument("--autostart", action="store_true", help="configure and activate at once")
     parser.add_argument("parameters", nargs="*", metavar="name=value")
@@ -68,7 +72,7 @@ def _spin(node: LifecycleNode) -> int:
     node.on_broken = end
     executor.add_node(node)
     gc.collect()
-    gc.freeze()  # what lives as long as the process need not be looked at again
+    gc.freeze()  # what lives as long as the process need not be scanned again
     try:
         executor.spin()
     finally:
@@ -79,7 +83,7 @@ def _spin(node: LifecycleNode) -> int:
 
 
 def given_parameters(words: Iterable[str], names: Sequence[str]) -> dict[str, Value]:
-    """Reads `name=value` words; one that is not in `names` is refused with the choices."""
+    """Parses `name=value` words; ConfigError with the choices for a name not in `names`."""
     found: dict[str, Value] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -88,6 +92,6 @@ def given_parameters(words: Iterable[str], names: Sequence[str]) -> dict[str, Va
         if name not in names:
             raise ConfigError(f"no parameter '{name}'; {choices(name, names, 'parameters')}")
         value = yaml.safe_load(text) if text else ""
-        # A mapping is no parameter's type: the node reads such a text itself.
+        # A mapping is not a parameter type: the node parses such text itself.
         found[name] = text if isinstance(value, dict) else value
     return found

@@ -1,4 +1,4 @@
-"""Delivery between nodes of one context: the message object itself, never its bytes."""
+"""In-process delivery between nodes of one context: message objects without serialization."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class LocalPublisher(Protocol):
     local: tuple[LocalSubscription, ...]
 
     def replay_to(self, subscription: LocalSubscription) -> None:
-        """Gives a late subscription what a latched publisher keeps."""
+        """Delivers the latched messages to a late subscription."""
 
 
 class LocalBus:
-    """Knows who publishes and who subscribes here, and introduces them to each other."""
+    """Matches the publishers and subscriptions of one context by topic and QoS."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class LocalBus:
             self._introduce(publisher.topic)
 
     def add_subscription(self, subscription: LocalSubscription) -> None:
-        """Adds a subscription; it gets what latched publishers said last."""
+        """Adds a subscription; it receives the latched messages."""
         with self._lock:
             self._subscriptions.setdefault(subscription.topic, []).append(subscription)
             self._introduce(subscription.topic)
@@ -58,14 +58,14 @@ class LocalBus:
                 publisher.replay_to(subscription)
 
     def remove_publisher(self, publisher: LocalPublisher) -> None:
-        """Harmless the second time."""
+        """Idempotent."""
         with self._lock:
             topic = publisher.topic
             self._publishers[topic] = _without(self._publishers.get(topic, ()), publisher)
             self._introduce(topic)
 
     def remove_subscription(self, subscription: LocalSubscription) -> None:
-        """Harmless the second time."""
+        """Idempotent."""
         with self._lock:
             topic = subscription.topic
             self._subscriptions[topic] = _without(self._subscriptions.get(topic, ()), subscription)

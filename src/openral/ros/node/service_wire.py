@@ -1,4 +1,4 @@
-"""How ROS services with in-payload request ids (rmw_cyclonedds) look on the wire."""
+"""Wire format of ROS services with in-payload request ids, as in rmw_cyclonedds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openral.ros.qos import SERVICE
 from openral.ros.transport.transport import EndpointSpec
 
 HEADER = 16
-"""Client id (u64) and sequence number (i64), right behind CDR's own 4 bytes."""
+"""Bytes of client id (u64) and sequence number (i64), right after CDR's 4-byte header."""
 _CDR = 4
 _ids = itertools.count(1)
 
@@ -51,12 +51,12 @@ def service_specs(participant: bytes, service: str, type_name: str, role: str) -
 
 
 def request_id(payload: bytes) -> bytes | None:
-    """Client id and sequence number; None if the message is too short to hold them."""
+    """Client id and sequence number, 16 bytes; None if the message is too short."""
     return payload[_CDR : _CDR + HEADER] if len(payload) > _CDR + HEADER else None
 
 
 def find_tag(user_data: bytes, role: str) -> bytes:
-    """The `role=...;` entry of user data, empty if there is none."""
+    """The `role=...;` entry of the user data; empty if there is none."""
     wanted = f"{role}=".encode()
     for entry in user_data.split(b";"):
         if entry.startswith(wanted):

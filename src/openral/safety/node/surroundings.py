@@ -1,9 +1,9 @@
-"""What the graph says is around the robot, as the kernel takes it.
+"""Converts obstacle and voxel messages to the kernel's inputs.
 
-Views are in the base frame as it was at their stamp, or in the frame of the base's odometry.
-What cannot be used (another frame, an object on a link that does not exist, a map that its maker
-calls unhealthy or that the robot is not in) makes the whole view unusable, so that motion is
-dropped instead of judged by an older view.
+Messages are in the base frame as of their stamp, or in the odometry frame. Content that cannot be
+used (another frame, an object on a link that does not exist, a map that its publisher marks as
+unhealthy or that does not cover the robot) makes the whole message unusable, so that motion is
+dropped instead of judged by an older one.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def tell_voxels(
     cover: Callable[[VoxelGrid, int], None],
     odom_frame: str = "",
 ) -> VoxelGrid:
-    """Gives an OccupancyVoxels to the kernel; raises ConfigError after making it unusable.
+    """Passes an OccupancyVoxels to the kernel; ConfigError after making its map unusable.
 
-    `cover` is given the map and its stamp, and raises ConfigError if the robot is not in it.
+    `cover` is called with the map and its stamp, and raises ConfigError if the robot is not in it.
     """
     stamp = stamp_ns(message)
     try:
@@ -42,7 +42,7 @@ def tell_voxels(
         if not message.healthy:
             raise ConfigError(_ill(message))
         grid = replace(voxel_grid(message, unknown_blocks), fixed=fixed)
-        if grid.cells.size <= MAX_CELLS:  # of more the kernel says that it is too much
+        if grid.cells.size <= MAX_CELLS:  # a larger one is refused by the kernel
             cover(grid, stamp)
     except ConfigError:
         spoil_voxels(kernel, stamp)
@@ -57,7 +57,7 @@ def _ill(message: Any) -> str:
 
 
 def spoil_voxels(kernel: Kernel, stamp: int) -> None:
-    """Makes the map unusable until another one comes."""
+    """Makes the kernel's map unusable until another one is received."""
     try:
         kernel.set_voxels(VoxelGrid(np.zeros((1, 1, 1), np.uint8), _NAN3, float("nan")), stamp)
     except ConfigError:
@@ -65,9 +65,9 @@ def spoil_voxels(kernel: Kernel, stamp: int) -> None:
 
 
 def stands_still(robot: RobotDescription, message: Any, odom_frame: str) -> bool:
-    """Whether a view is in the frame of the odometry, and not in the base's own.
+    """Whether a message is in the odometry frame; False: in the base frame.
 
-    A view that does not say what it is seen from is refused like one in an unknown frame.
+    A message without a frame is refused like one in an unknown frame.
     """
     frame, wanted = message.header.frame_id, robot.base_frame
     if frame == wanted:

@@ -24,7 +24,7 @@ _MODES = {mode.value: mode.byte for mode in ControlMode}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a candidate; `verdict` is absent where the kernel was not even asked."""
+    """The outcome of a candidate; `verdict` is None where the kernel was not called."""
 
     status: VerdictStatus
     reason: str
@@ -34,7 +34,7 @@ class Decision:
 
 
 class Place(NamedTuple):
-    """A point in a frame."""
+    """A point in a frame, in m."""
 
     frame: str
     x: float
@@ -50,7 +50,7 @@ def verdict_message(
     warn_only: bool,
     place_of: Callable[[Sequence[int]], Place | None],
 ) -> Any:
-    """An openral_msgs/msg/Verdict; `place_of` knows where a voxel of the kernel's map is."""
+    """An openral_msgs/msg/Verdict; `place_of` returns the position of a voxel by its indices."""
     message = types.new(
         "openral_msgs/msg/Verdict",
         header=_header(now_ns),
@@ -120,7 +120,10 @@ def _slot_name(payload: bytes, slot: int) -> str:
 
 
 def trace_check(decision: Decision, trace_id: bytes, spent_ns: int, clearance_m: float) -> None:
-    """A span that ends now, about a check that took so long, from a pose with so much room."""
+    """Records a span that ends now, for a check that took `spent_ns`.
+
+    `clearance_m`: at the measured pose.
+    """
     attributes: dict[str, tracing.Attribute] = {
         "verdict": decision.status.name.lower(),
         "reason": decision.reason,
