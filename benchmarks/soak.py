@@ -30,11 +30,11 @@ import numpy as np
 from shared.members import Members, shared_files
 from shared.targets import finish
 
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 from openral.ros.qos import CLOCK
+from openral.ros.transport.dds_config import Network
 
 DOMAIN = 98
 SAMPLES, TELL = 500, 10

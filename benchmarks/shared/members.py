@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _SHARED = Path("/dev/shm")
-_WARDEN = "openral.skill.policy_warden"
+_WARDEN = "openral.skill.policy.warden"
 _LAUNCH = "openral.deploy.launch"
 
 

@@ -9,16 +9,17 @@ from typing import Any
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec, Pulse
+from openral.graph import topics
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.dds_config import Network
-from openral.ros.node import Node, time_message
-from openral.ros.node_clock import CLOCK_TYPE
-from openral.ros.parameters import Parameter
+from openral.ros.node.node import Node
+from openral.ros.node.node_clock import CLOCK_TYPE
+from openral.ros.parameters.store import Parameter
 from openral.ros.qos import CLOCK
-from openral.safety import topics
-from openral.safety.run_key import RunKey
+from openral.ros.stamps import time_message
+from openral.ros.transport.dds_config import Network
 from tests.ros.conftest import Graph, domain, graph, wait_until  # noqa: F401 - fixtures
 
 MSGS = "openral_msgs/msg"

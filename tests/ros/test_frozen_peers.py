@@ -8,18 +8,18 @@ import sys
 import time
 from typing import Any
 
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.qos import QoS
 from tests.ros.conftest import wait_until
 
 AGAIN_S = 5.0
 PEER = """
 import sys, time
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 from openral.ros.qos import QoS
 context = Context(Network(int(sys.argv[1])))
 node, executor, heard = Node("peer", context=context), Executor(context), []

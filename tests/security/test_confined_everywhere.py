@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from openral.skill import landlock
+from openral.skill.policy import landlock
 from tests.skill.conftest import plugins  # noqa: F401 - a fixture
 
 OPENRAL = str(Path(sys.executable).with_name("openral"))

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S
 from openral.graph.sealed import subscribe_sealed
 from openral.ros import msg
-from openral.safety import topics
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, MSGS, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 from tests.system.hostile import Hostile
@@ -32,10 +32,10 @@ GROWTH_MB = 8.0
 JOINT = "shoulder_pan_joint"
 CROWD = """
 import os, sys
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.node import Node
-from openral.safety import topics
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
+from openral.ros.node.node import Node
+from openral.graph import topics
 contexts = []
 for number in range(int(sys.argv[2])):
     context = Context(Network(int(sys.argv[1])))

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import sealed_topic
 from openral.graph.time_lease import TOPIC as TIME_LEASE
 from openral.ros.qos import CLOCK
-from openral.safety import topics
-from openral.safety.run_key import RunKey
 from tests.hal.node_rig import ARMED, HOLDING, MSGS, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 from tests.system.hostile import Hostile

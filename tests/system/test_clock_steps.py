@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.ros.clock import NS
-from openral.safety import topics
 from tests.hal.node_rig import ARMED, EXECUTING, HOLDING, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 

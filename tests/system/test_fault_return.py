@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from openral.safety import topics
+from openral.graph import topics
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, STOPPED
 from tests.system.graph import repeated
 from tests.system.standing import JOINT, Standing, eventually

@@ -11,21 +11,21 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Seal
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import Sealer, sealed_topic
 from openral.graph.time_lease import TOPIC as TIME_LEASE
 from openral.hal.topics import APPLIED
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
-from openral.ros.node_clock import CLOCK_TYPE
-from openral.ros.publisher import Publisher
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
+from openral.ros.node.node_clock import CLOCK_TYPE
+from openral.ros.node.publisher import Publisher
 from openral.ros.qos import CLOCK, QoS
-from openral.safety import topics
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Seal
+from openral.ros.transport.dds_config import Network
 from tests.hal.chunks import joint_chunk
 from tests.ros.conftest import wait_until
 
