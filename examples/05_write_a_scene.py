@@ -14,6 +14,7 @@ import mujoco
 
 from openral import SceneDescription, SceneType, load_robot
 from openral.manifest.base import Model, Positive, Transform
+from openral.manifest.scene import World
 from openral.sim.building import furniture
 from openral.sim.building.scene_task import NoTask, Verdict
 from openral.sim.building.scene_type import NoParameters, Setup
@@ -40,6 +41,7 @@ class KnockOff(NoTask):
 
 def build(setup: Setup) -> MujocoRollout:
     stage = Stage(setup.robot, setup.scene.base_pose or Transform())  # the robot comes first
+    assert isinstance(setup.options, Options)
     top = setup.options.height_m
     spec, half = stage.spec, (0.03, 0.03, 0.05)
     furniture.add_lights(spec)
@@ -52,7 +54,7 @@ def build(setup: Setup) -> MujocoRollout:
 SCENE = SceneType("knock_off", "Knock it off.", Options, {"fallen": NoParameters}, build)
 
 if __name__ == "__main__":
-    scene = SceneDescription(id="knock_off", name="Knock it off", world={"scene": "knock_off"})
+    scene = SceneDescription(id="knock_off", name="Knock it off", world=World(scene="knock_off"))
     setup = Setup(scene, load_robot("franka_panda"), Options(), "fallen", NoParameters())
     rollout = SCENE.build(setup)
     step = rollout.step(rollout.hold_action())
