@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# MuJoCo picks its renderer when it is first imported; without a display that must be EGL.
+# MuJoCo chooses its renderer when it is first imported; without a display it must be EGL.
 if not os.environ.get("DISPLAY"):
     os.environ.setdefault("MUJOCO_GL", "egl")
 

@@ -1,4 +1,4 @@
-"""SpanExporter: OpenTelemetry behind `tracing.span`; imported only where spans are exported."""
+"""SpanExporter: the OpenTelemetry backend of `tracing.span`, imported only when exporting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCH_MS = 500
 
 
 class SpanExporter:
-    """Sends spans in batches on a thread of its own; a receiver that is away delays nobody."""
+    """Sends spans in batches on its own thread; an unreachable receiver delays no other thread."""
 
     def __init__(self, service: str) -> None:
         self._provider = TracerProvider(resource=Resource.create({SERVICE_NAME: service}))
@@ -51,7 +51,7 @@ class SpanExporter:
             made.end()
 
     def close(self) -> None:
-        """Sends what is left, for a moment."""
+        """Sends the remaining spans, waiting up to 2 s for the flush."""
         self._provider.force_flush(_FLUSH_MS)
         self._provider.shutdown()
 
@@ -65,7 +65,7 @@ class _Open(Span):
 
 
 def _parent(trace_id: bytes | None) -> Context | None:
-    """The trace of an action, as if a span of it had begun elsewhere."""
+    """The context of an action's trace, with a remote parent span; None without a trace id."""
     if trace_id is None or not any(trace_id):
         return None
     about = trace.SpanContext(

@@ -1,7 +1,7 @@
-"""Spans of what happens to an action, exported over OTLP where an endpoint is set, else nothing.
+"""Trace spans of actions, exported over OTLP if an endpoint is set.
 
 Set OTEL_EXPORTER_OTLP_ENDPOINT and install the extra `otel`; without either, a span costs one `if`
-and nothing is imported. All spans of an action carry its trace id, in whichever process they are.
+and nothing is imported. All spans of an action carry its trace id, across processes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Attribute = str | bool | int | float
 
 
 class Span:
-    """What a span's block may say about it; of one that is not exported it is forgotten."""
+    """A span inside its block; this base class, used when nothing is exported, does nothing."""
 
     def set(self, **attributes: Attribute) -> None:
-        """Adds attributes."""
+        """Adds attributes to the span."""
 
 
 _NOTHING = nullcontext(Span())
@@ -30,14 +30,14 @@ _exporter: SpanExporter | None = None
 
 
 def enabled() -> bool:
-    """Whether spans go anywhere."""
+    """Whether spans are exported."""
     return _exporter is not None
 
 
 def span(
     name: str, trace_id: bytes | None = None, began_ns: int | None = None, **attributes: Attribute
 ) -> AbstractContextManager[Span]:
-    """A span about the block; `began_ns` (wall time) lets it begin before the block.
+    """A span over the `with` block; `began_ns` (wall time, ns) sets an earlier start.
 
     A trace id of 16 bytes, not all zero, makes it part of that action's trace.
     """
@@ -47,7 +47,7 @@ def span(
 
 
 def start(service: str) -> bool:
-    """Begins to export under a service's name if an endpoint is set; says whether it does."""
+    """Starts exporting under a service name if an endpoint is set; returns whether it does."""
     global _exporter  # noqa: PLW0603 - one process has one exporter
     if _exporter is None and os.environ.get(ENDPOINT):
         if importlib.util.find_spec("opentelemetry") is None:
@@ -60,7 +60,7 @@ def start(service: str) -> bool:
 
 
 def stop() -> None:
-    """Sends what is left and ends the export."""
+    """Sends the remaining spans and stops exporting."""
     global _exporter  # noqa: PLW0603
     if _exporter is not None:
         _exporter.close()

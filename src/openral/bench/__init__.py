@@ -1,1 +1,1 @@
-"""Workloads that the kernel's speed and refusals are measured on."""
+"""Benchmark workloads for the safety kernel: verdict times and refusals."""

@@ -1,4 +1,4 @@
-"""How fast the kernel is on this machine, on the workload of its specification."""
+"""Benchmark of the safety kernel: verdict times on the workload of its specification."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOW = 1_000_000_000
 
 
 def _now() -> int:
-    """A time soon after the stamps; a clock that stands still is refused."""
+    """Graph time in ns, within 1 ms after the stamps; the kernel refuses a clock that stalls."""
     return _NOW + time.perf_counter_ns() % 1_000_000
 
 
@@ -44,7 +44,7 @@ def _sample(kernel: Kernel, rng: np.random.Generator, count: int, rows: int = 50
         kernel.set_state(case.start, stamp_ns=_NOW)
         kernel.reset()
         best = 10**12
-        for _ in range(3):  # the best of three, so that another process does not count
+        for _ in range(3):  # best of three, to exclude preemption by other processes
             kernel.reset()
             now = _now()
             begin = time.perf_counter_ns()
@@ -63,7 +63,7 @@ def _sample(kernel: Kernel, rng: np.random.Generator, count: int, rows: int = 50
 
 
 def within_limits(rng: np.random.Generator, robot: RobotDescription, rows: int = 50) -> Motion:
-    """A random motion of the arm that keeps its joint limits, so that geometry decides."""
+    """A random arm motion within the joint limits, so that geometry decides the verdict."""
     low, high = np.array([joint.position_range for joint in robot.driven[:7]], float).T
     while True:
         case = motion(rng, rows)
@@ -72,9 +72,9 @@ def within_limits(rng: np.random.Generator, robot: RobotDescription, rows: int =
 
 
 def _shipped(near: bool, scalar: bool, count: int, seed: int) -> dict[str, Any]:
-    """What users get: the shipped Panda with all of its limits, each chunk judged once.
+    """Verdict times as users get them: the shipped Panda with all its limits, one verdict a chunk.
 
-    Times of this thread's processor and of the clock on the wall; nothing is left out.
+    Thread CPU time and wall time; no sample is left out.
     """
     rng = np.random.default_rng(seed)
     robot = load_robot("franka_panda")
@@ -109,7 +109,7 @@ def _spread(times: list[float]) -> dict[str, float]:
     return {"p50": round(float(p50), 2), "p99": round(float(p99), 2), "worst": round(max(times), 2)}
 
 
-# A row's share of an accepted chunk: the proof of all motion on the way to it.
+# ns per row of an accepted chunk: the proof covers all motion on the path to that row.
 def _accepted_median(kernel: Kernel, rng: np.random.Generator, count: int, rows: int) -> float:
     times: list[int] = []
     while len(times) < count:
@@ -126,7 +126,7 @@ def _accepted_median(kernel: Kernel, rng: np.random.Generator, count: int, rows:
 
 
 def configuration_ns(kernel: Kernel, rows: NDArray[np.float64], rounds: int = 10) -> float:
-    """One configuration's share of asking which of them are clear; the best round counts."""
+    """Time of `Kernel.clear` per configuration in ns, best round; `rows` has shape (n, dof)."""
     best = float("inf")
     for _ in range(rounds):
         begin = time.perf_counter_ns()
@@ -147,7 +147,7 @@ def _rebuild_ms(rng: np.random.Generator) -> float:
 
 
 def _call_us() -> float:
-    """A call that the kernel answers before it does any work: all of it is the way in and out."""
+    """Overhead of a call from Python in µs: a stopped kernel answers before it does any work."""
     kernel = Kernel(bench_robot())
     kernel.estop("benchmark")
     call, times = kernel.validate_bytes, []
@@ -163,11 +163,14 @@ def _call_us() -> float:
 
 
 def kernel_benchmark(count: int = 400, seed: int = 1) -> dict[str, Any]:
-    """Measures everything once, on one thread."""
+    """Runs every measurement once, on one thread; returns the figures by name.
+
+    `count`: chunks per measurement.
+    """
     rng = np.random.default_rng(seed)
     out: dict[str, Any] = {"benchmark": "kernel", "rows": 50, "primitives": 20, "cell_m": 0.025}
     out["voxels"] = int(voxels(rng, 0.0).cells.sum())
-    own = np.random.default_rng(seed + 1)  # leaves the draws of the chunks alone
+    own = np.random.default_rng(seed + 1)  # does not change the draws of the chunks
     rows = np.concatenate([motion(own).rows for _ in range(40)])
     for scalar in (False, True):
         name = "scalar" if scalar else "vectorised"

@@ -1,4 +1,4 @@
-"""Small honest motions from home, and which of them the kernel refuses."""
+"""Small harmless motions from the home pose, and which of them the kernel refuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TORQUE_CHUNKS = 20
 
 
 def table(name: str) -> list[dict[str, Any]]:
-    """For each kind of motion: how many were asked for, and what happened to those refused."""
+    """One row per kind of motion: how many were proposed, how many refused, and the refusals."""
     robot = load_robot(name)
     kinds: dict[str, list[Any]] = {}
     for kind, label, motion, world in motions(robot):
@@ -32,7 +32,7 @@ def table(name: str) -> list[dict[str, Any]]:
 
 
 def motions(robot: RobotDescription) -> Iterator[tuple[str, str, Any, list[Obstacle]]]:
-    """Kind, label, chunk and obstacles of every motion in the table."""
+    """Yields kind, label, chunk and obstacles of every motion in the table."""
     modes = set(robot.control_modes)
     hands = [e.name for e in robot.end_effectors]
     if ControlMode.CARTESIAN_DELTA in modes:
@@ -58,7 +58,7 @@ def _joint_motions(robot: RobotDescription) -> Iterator[tuple[str, str, Any, lis
     rng = np.random.default_rng(7)
     for i in range(VELOCITY_CHUNKS):
         speeds = np.clip(rng.normal(0.0, 0.15, len(body)), -0.3, 0.3) * np.minimum(top, 2.0)
-        # Away from a limit that is near: rows that break one are no honest motion.
+        # Move away from a nearby limit: rows that exceed one are rightly refused.
         end = home + speeds * 4 * 0.05 * (1 + robot.safety.rate_jitter)
         speeds = np.where((end < low) | (end > high), -speeds, speeds)
         rows = np.tile(speeds, (4, 1))
@@ -77,7 +77,7 @@ def _delta(hand: str, way: tuple[int, int, int], step: float, rows: int) -> Any:
 
 
 def _table(robot: RobotDescription, hand: str, height: float) -> list[Obstacle]:
-    """A small table below the lowest point of the hand's own capsules, or of its tool point."""
+    """A small table `height` m below the hand: the lowest of its link's capsules and its TCP."""
     effector = next(e for e in robot.end_effectors if e.name == hand)
     kinematics = Kinematics(robot)
     pose = kinematics.poses(np.array(robot.home_position))[kinematics.links.index(effector.link)]

@@ -1,4 +1,4 @@
-"""A seven-joint arm of the Franka class with ten capsules: the workload of the benchmarks."""
+"""The benchmark robot: a seven-joint arm of the Franka class with ten capsules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from openral.manifest.robot import RobotDescription
 
 _Q = math.pi / 2
-# origin xyz, roll, position limits, velocity, effort
+# origin xyz (m), roll (rad), position limits (rad), velocity (rad/s), effort (N·m)
 _JOINTS: list[tuple[tuple[float, float, float], float, tuple[float, float], float, float]] = [
     ((0.0, 0.0, 0.333), 0.0, (-2.8973, 2.8973), 2.175, 87.0),
     ((0.0, 0.0, 0.0), -_Q, (-1.7628, 1.7628), 2.175, 87.0),
@@ -36,7 +36,7 @@ HOME = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 
 
 def bench_robot(acceleration: float | None = None, **safety: Any) -> RobotDescription:
-    """The arm; other keywords set fields of its safety envelope."""
+    """The arm; `acceleration` limits its joints in rad/s², keywords set its safety envelope."""
     joints: list[dict[str, Any]] = [
         {
             "name": f"joint{i + 1}",

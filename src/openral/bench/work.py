@@ -20,7 +20,10 @@ ROWS = 50
 
 
 def chunk(mode: ControlMode, rows: Any, *, dt: float = DT, **slot: Any) -> Message:
-    """A chunk of one slot; keywords set the slot's other fields."""
+    """An ActionChunk of one slot: `rows` of shape (n, width), `dt` in s.
+
+    Keywords set the slot's other fields.
+    """
     table = np.atleast_2d(np.asarray(rows, float))
     part = new(
         "openral_msgs/msg/ActionSlot",
@@ -54,14 +57,14 @@ def composite(parts: list[Message], *, dt: float = DT) -> Message:
 
 @dataclass(frozen=True)
 class Motion:
-    """A state and the rows that lead on from it."""
+    """A start state of shape (8,) and the rows that continue from it, (n, 8), in rad and m."""
 
     start: Array
     rows: Array
 
 
 def motion(rng: np.random.Generator, rows: int = ROWS, step: float = 0.03) -> Motion:
-    """A smooth random motion near home, each joint at most `step` a row."""
+    """A smooth random motion near home; each joint moves at most `step` rad per row."""
     start = np.array([*HOME, 0.02])
     start[:7] += rng.uniform(-0.3, 0.3, 7)
     phase = np.linspace(0, np.pi, rows + 1)[1:]
@@ -72,7 +75,10 @@ def motion(rng: np.random.Generator, rows: int = ROWS, step: float = 0.03) -> Mo
 
 
 def obstacles(rng: np.random.Generator, nearest: float, count: int = 20) -> list[Obstacle]:
-    """Boxes, capsules and spheres in a shell around the arm, the table first."""
+    """Boxes, capsules and spheres in a shell around the arm, the table first.
+
+    `nearest` lowers the table by that many m; above 0.05 the others are farther away, too.
+    """
     found: list[Obstacle] = [Box("table", (0.4, 0.0, -0.1 - nearest), (0.8, 0.8, 0.05))]
     while len(found) < count:
         angle, height = rng.uniform(-np.pi, np.pi), rng.uniform(0, 1.2)
@@ -91,7 +97,10 @@ def obstacles(rng: np.random.Generator, nearest: float, count: int = 20) -> list
 
 
 def voxels(rng: np.random.Generator, height: float, cells: int = 80) -> VoxelGrid:
-    """About 10 000 occupied cells of 2.5 cm: a table top, a wall and clutter on the table."""
+    """About 10 000 occupied cells of 2.5 cm: a table top, a wall and clutter on the table.
+
+    `height`: of the table top, in m.
+    """
     res = 0.025
     grid = np.zeros((cells, cells, cells), bool)
     origin = (-1.0, -1.0, -0.6)

@@ -1,4 +1,4 @@
-"""How long a verdict can take: crowded worlds, the longest chunks, every mode, the worst of all."""
+"""Worst-case verdict times: crowded worlds, the longest chunks, every control mode."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from openral.safety.kernel import Kernel
 
 _NOW = 1_000_000_000
 _OBSTACLES, _ROWS = 512, 256
-_CELLS, _SIDE, _LUMP = 80, 0.025, 4  # of the grid; it is filled by lumps of cells
-_GAPS = (0.015, 0.04, 0.1)  # what the world keeps from the robot at its start, beyond the margin
-_SIZES = (0.0, 1e-3, 1e-2, 5e-2, 0.2)  # of the motion, as shares of the speed limits
+_CELLS, _SIDE, _LUMP = 80, 0.025, 4  # of the grid, which is filled in blocks of _LUMP³ cells
+_GAPS = (0.015, 0.04, 0.1)  # m between world and robot at the start, beyond the margin
+_SIZES = (0.0, 1e-3, 1e-2, 5e-2, 0.2)  # of the motion, as fractions of the speed limits
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def _body(robot: RobotDescription) -> Array:
 
 
 def _at_home(robot: RobotDescription, effector: EndEffector) -> Array:
-    """The tool's place and quaternion in the base's frame."""
+    """The tool's pose at home in the base frame: x y z in m, quaternion x y z w."""
     kinematics = Kinematics(robot)
     poses = kinematics.poses(robot.home_position)
     base, link = (poses[kinematics.links.index(n)] for n in (robot.base_frame, effector.link))
@@ -61,7 +61,7 @@ def _at_home(robot: RobotDescription, effector: EndEffector) -> Array:
 
 
 def _around(robot: RobotDescription, gap: float, rng: np.random.Generator) -> list[Obstacle]:
-    """Obstacles of all kinds, each at least that much beyond the margin."""
+    """Obstacles of all kinds, each at least `gap` m beyond the margin."""
     probe, out = Kernel(robot), list[Obstacle]()
     need = gap + robot.safety.margin_m
     probe.set_base((0.0, 0.0, 0.0), _NOW)
@@ -81,7 +81,7 @@ def _around(robot: RobotDescription, gap: float, rng: np.random.Generator) -> li
 
 
 def _solid(robot: RobotDescription, gap: float) -> VoxelGrid:
-    """A block of occupied cells with just enough room in it for the robot."""
+    """A solid block of cells with a cavity: `gap` m beyond the margin around the robot."""
     probe = Kernel(robot)
     probe.set_base((0.0, 0.0, 0.0), _NOW)
     cells = np.zeros((_CELLS,) * 3, bool)
@@ -98,7 +98,7 @@ def _solid(robot: RobotDescription, gap: float) -> VoxelGrid:
 
 
 def _chunks(robot: RobotDescription, size: float) -> Iterator[tuple[str, Message]]:
-    """The longest chunk of each mode that the robot takes, to and fro."""
+    """The longest chunk of each control mode that the robot has, moving back and forth."""
     wave = np.sin(np.linspace(0, 8 * np.pi, _ROWS))[:, None]
     limits = [j.limits for j in robot.driven]
     top = np.array([(k and k.velocity) or 1.0 for k in limits]) * _body(robot)
@@ -123,7 +123,7 @@ def _chunks(robot: RobotDescription, size: float) -> Iterator[tuple[str, Message
     for mode, rows in made.items():
         if mode in robot.control_modes:
             yield mode.value, chunk(mode, rows, name=end if mode.is_cartesian else "")
-    # Joints that are told places stop otherwise than those that are told velocities.
+    # Position-controlled joints stop differently from velocity-controlled ones.
     halves = zip(np.array_split(joints, 2), (M.JOINT_POSITION, M.JOINT_VELOCITY), strict=True)
     parts = [
         chunk(mode, made[mode][:, part], joint_names=[robot.joint_names[j] for j in part])
@@ -139,15 +139,14 @@ def _chunks(robot: RobotDescription, size: float) -> Iterator[tuple[str, Message
 
 
 def _timed(kernel: Kernel, data: bytes, recovering: bool) -> tuple[float, float, str]:
-    """The best of three verdicts on one chunk in µs of this thread's own time, the worst of them
-    in real time, and what it was."""
+    """Three verdicts on one chunk: least thread CPU time and greatest wall time in µs, status."""
     times, waits, status = [], [], ""
     for _ in range(3):
         kernel.reset()
         if recovering:
             kernel.estop("benchmark")
             kernel.recover()
-        now = _NOW + time.perf_counter_ns() % 1_000_000  # a clock that stands still is refused
+        now = _NOW + time.perf_counter_ns() % 1_000_000  # a clock that stalls is refused
         begin, own = time.perf_counter_ns(), time.thread_time_ns()
         verdict = kernel.validate_bytes(data, now)
         times.append((time.thread_time_ns() - own) / 1000)
@@ -157,7 +156,10 @@ def _timed(kernel: Kernel, data: bytes, recovering: bool) -> tuple[float, float,
 
 
 def worst_verdicts(scalar: bool, seed: int = 3) -> dict[str, Any]:
-    """The longest verdict by mode: 512 obstacles, a solid grid and 256 rows, near and far."""
+    """The longest verdict by control mode, in µs.
+
+    With 512 obstacles, a solid grid and 256 rows, near and far.
+    """
     found: dict[str, Any] = {}
     for setting in _settings():
         robot = setting.robot

@@ -1,4 +1,4 @@
-"""The `openral` command. Each subcommand lives in a module of its own, imported when it is used."""
+"""The `openral` command. Each subcommand is a separate module, imported when it is used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 class _LazyGroup(typer.core.TyperGroup):
-    """Lists the commands without importing them, so that `openral --help` answers at once."""
+    """Lists the commands without importing them, so that `openral --help` is fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -53,7 +53,7 @@ class _LazyGroup(typer.core.TyperGroup):
         if name not in COMMANDS:
             ctx.fail(f"no command '{name}'; {choices(name, COMMANDS, 'commands')}")
         below = importlib.import_module(COMMANDS[name][0]).app
-        below._add_completion = False  # completion belongs to `openral` itself
+        below._add_completion = False  # completion is offered by `openral` only
         return name, typer.main.get_command(below), args[1:]
 
 
@@ -75,7 +75,7 @@ def _openral() -> None:
 
 
 def main() -> None:
-    """Entry point: an error that the user can mend is a message and exit code 2."""
+    """Entry point: an error that the user can fix becomes a message and exit code 2."""
     heed_signals()
     try:
         app()

@@ -133,7 +133,7 @@ def run(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Run a real robot. Shows what stops it by itself and asks before anything is energised.
+    """Run a real robot. Shows what stops it automatically and asks before it is energised.
 
     Exit code 0: it ended in order; 1: a node or the skill failed; 2: wrong usage.
 
@@ -191,7 +191,7 @@ def _play(plan: Any, network: Any) -> Any:
 
 
 def _confirm(options: DeployOptions, yes: bool) -> None:
-    """Nobody starts a real robot without having seen what stops it."""
+    """Shows the operator what stops the real robot, and asks for confirmation unless `yes`."""
     import sys
 
     from openral.deploy.deadman import deadman_text

@@ -63,7 +63,7 @@ def calibrate(
     ] = None,
     force: Annotated[bool, typer.Option(help="Overwrite a calibration that is there.")] = False,
 ) -> None:
-    """Calibrate an arm: hold it, put it in mid-travel, then move every joint to both stops.
+    """Calibrate an arm: support it, put it in mid-travel, then move every joint to both stops.
 
     Example: openral feetech calibrate --robot so101_follower --port /dev/ttyACM0
     """
@@ -95,7 +95,7 @@ def _open(port: str, baud_rate: int) -> Bus:
     from openral.hal.drivers.feetech.bus import Bus
     from openral.hal.drivers.feetech.port import open_port
 
-    return Bus(open_port(port, baud_rate), timeout=0.06, attempts=8)  # nothing moves: no hurry
+    return Bus(open_port(port, baud_rate), timeout=0.06, attempts=8)  # nothing moves: not urgent
 
 
 def _row(bus: Bus, servo: int) -> dict[str, object]:

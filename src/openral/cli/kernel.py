@@ -1,4 +1,4 @@
-"""`openral kernel`: the safety kernel's speed on this machine, and why it stopped a robot."""
+"""`openral kernel`: benchmark the safety kernel, and explain its verdict on a chunk."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def explain(
     example: Annotated[bool, typer.Option("--example", help="Print a file to start from.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what the kernel answers to a chunk that was written down, and why.
+    """Print the kernel's verdict on a chunk in a file, and the reason.
 
-    Exit code 1 if it is refused or dropped. `openral schema case` documents the file.
+    Exit code 1 if the chunk is refused or dropped. `openral schema case` documents the file.
 
     Example: openral kernel explain --robot ur5e --chunk stop.json
     """

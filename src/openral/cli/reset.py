@@ -23,7 +23,7 @@ def reset(
 ) -> None:
     """Arm the robot from its measured pose, after start or after a stop.
 
-    Exit code 0: armed; 1: refused, or nobody answered in time.
+    Exit code 0: armed; 1: refused, or the kernel did not answer in time.
 
     Example: openral reset
     """

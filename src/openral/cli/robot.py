@@ -26,7 +26,7 @@ All = Annotated[bool, typer.Option("--all", help="All robots that are installed.
 
 @app.command("list")
 def list_robots(as_json: Json = False) -> None:
-    """List the robots that are installed.
+    """List the installed robots.
 
     Example: openral robot list
     """
@@ -47,7 +47,7 @@ def list_robots(as_json: Json = False) -> None:
 
 @app.command()
 def show(robot: RobotArgument, as_json: Json = False) -> None:
-    """Show a robot's manifest, defaults included with --json.
+    """Show a robot's manifest; with --json, including defaults.
 
     Example: openral robot show franka_panda
     """
@@ -59,7 +59,7 @@ def show(robot: RobotArgument, as_json: Json = False) -> None:
 
 @app.command()
 def check(robots: Robots = None, every: All = False, as_json: Json = False) -> None:
-    """Check that manifests hold against their twins and published models.
+    """Check that manifests agree with their twins and published models.
 
     Exit code 1 if one does not. Example: openral robot check franka_panda
     """
@@ -90,7 +90,7 @@ def render(
     capsules: Annotated[bool, typer.Option(help="Draw the kernel's capsules too.")] = False,
     size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "640x480",
 ) -> None:
-    """Draw a robot at home, or several on one contact sheet.
+    """Render a robot in its home pose, or several on one contact sheet.
 
     Example: openral robot render franka_panda --capsules --out panda.png
     """

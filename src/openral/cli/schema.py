@@ -1,4 +1,4 @@
-"""`openral schema`: the JSON Schema of the files that people write."""
+"""`openral schema`: print the JSON Schema of a manifest or case file."""
 
 from __future__ import annotations
 

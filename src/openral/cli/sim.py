@@ -43,7 +43,7 @@ def run(
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run episodes of a skill in a scene and count successes.
+    """Run episodes of a skill in a scene and report the success rate.
 
     Example: openral sim run --config tabletop_push --robot ur5e --skill scripted-push
     """

@@ -1,4 +1,4 @@
-"""What makes a real robot hold by itself: shown before it is energised."""
+"""When a real robot holds position by itself: the text shown before it is energised."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openral.safety.node.parameters import KernelParameters
 
 
 def deadman_text(robot: RobotDescription) -> str:
-    """The limits that hold for this robot, one a line."""
+    """The limits that apply to this robot, one per line."""
     kernel, hal, envelope = KernelParameters(), HalParameters(), robot.safety
     driver = f"{robot.hal.real} {dict(robot.hal.parameters) or ''}".rstrip()
     lines = {

@@ -1,4 +1,4 @@
-"""GoalResult: how one goal of a run ended, as the summary tells it."""
+"""GoalResult: how one goal of a run ended, as reported in the summary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class GoalResult:
-    """Fields of ExecuteSkill's result."""
+    """Fields of ExecuteSkill's result; `duration` in s."""
 
     success: bool
     reason: str
@@ -19,7 +19,7 @@ class GoalResult:
 
     @classmethod
     def of(cls, result: Any) -> GoalResult:
-        """From the action's message."""
+        """From the action's result message."""
         return cls(
             bool(result.success),
             result.reason,
@@ -31,9 +31,9 @@ class GoalResult:
 
     @property
     def failure(self) -> str:
-        """Why it failed; empty: it did not."""
+        """Why it failed; empty if it succeeded."""
         return "" if self.success else f"{self.reason}: {self.message}".rstrip(": ")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields as a dictionary, for JSON."""
         return asdict(self)

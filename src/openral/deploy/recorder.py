@@ -27,14 +27,15 @@ from openral.signals import heed_signals
 FAILURE = "/openral/failure/recorder"
 _CHECK_S = 0.1
 _LOOK_S = (0.2, 5.0)
-"""New topics are looked for often while they keep coming: a look costs as much as many messages."""
+"""Shortest and longest period in s of the search for new topics: short while they keep appearing,
+as a search costs as much as many messages."""
 _REPORT_EVERY_S = 1.0
 _MOST_BYTES = 256 * 1024 * 1024
 _LEASE_S, _BACKLOG = 1.0, 0.5
-"""How far simulated time may advance past this node, and with how much of its memory filled: half
-of the memory takes a second of four cameras of 640x480 at 30 Hz."""
+"""How far in s simulated time may advance past this node, and the fraction of its queue up to which
+it extends that lease: half of the queue holds a second of four 640x480 cameras at 30 Hz."""
 _END_S = 0.5
-"""Whoever presses Ctrl-C does not wait longer than this for a slow disk."""
+"""Longest wait in s for a slow disk after Ctrl-C."""
 _WARNING, _ERROR = 1, 2
 
 
@@ -54,14 +55,14 @@ class RecorderNode(LifecycleNode):
         self._told_error = False
 
     def on_configure(self, previous: State) -> Outcome:
-        """Makes the folder and the file."""
+        """Creates the folder and the file."""
         if not self._folder:
             raise ConfigError("parameter 'folder' is empty: it names where to record to")
         self._sink = BackgroundWriter(RecordingWriter(str(self._folder)), _MOST_BYTES)
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:
-        """Begins to listen."""
+        """Starts recording."""
         assert self._sink is not None
         self._recorder = Recorder(self, self._sink, exclude=str(self._exclude) or None)
         self._pause_s, self._next_look = _LOOK_S[0], 0.0
@@ -71,14 +72,14 @@ class RecorderNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Writes what is left and completes the file."""
+        """Writes the queued messages and completes the file."""
         lease, self._lease = self._lease, None
         if lease is not None:
             lease.close()
         recorder, self._recorder = self._recorder, None
         sink, self._sink = self._sink, None
         if sink is not None:
-            with suppress(RecordingError):  # told when it happened
+            with suppress(RecordingError):  # reported when it happened
                 sink.close(_END_S)
             self.log.info("recorded", messages=sink.writer.count, lost=sink.lost)
         if recorder is not None:
@@ -86,7 +87,7 @@ class RecorderNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def _hold_time(self) -> None:
-        """Where simulated time can wait, it waits for what is still to be written."""
+        """Makes simulated time, where it can wait, wait for messages still to be written."""
         sink, lease = self._sink, self._lease
         if sink is not None and lease is not None:
             if sink.error is not None:
@@ -139,7 +140,7 @@ class RecorderNode(LifecycleNode):
 
 
 def main() -> int:
-    """Exit code 2 for wrong usage."""
+    """Runs the recorder; returns exit code 2 for wrong usage."""
     heed_signals()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parameters", nargs="*", metavar="name=value")

@@ -1,4 +1,4 @@
-"""When this process was started, by the system's word."""
+"""The start time of this process, as reported by the system."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 import time
 from pathlib import Path
 
-_START_FIELD = 19  # of /proc/self/stat after the name: ticks from boot to the start
+_START_FIELD = 19  # of /proc/self/stat after the name: clock ticks from boot to the start
 
 
 def command_time() -> float:
-    """Monotonic time at which the process began; now, where the system does not tell."""
+    """Monotonic time in s at which the process started; now, if the system does not report it."""
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         uptime = float(Path("/proc/uptime").read_text().split()[0])

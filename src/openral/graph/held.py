@@ -1,4 +1,4 @@
-"""What a robot holds: an object of simple shape that moves with one of its links."""
+"""Attached objects: simple shapes that move with a link of the robot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPHERE, _BOX, _CAPSULE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Held:
-    """A capsule around an object, in the frame of the link that it is attached to."""
+    """A capsule around an attached object, in the frame of its link, in m."""
 
     id: str
     link: str
@@ -26,10 +26,10 @@ class Held:
     p1: Vec3
     radius: float
     touches: tuple[str, ...] = ()
-    """Links that may touch it, besides the one that carries it."""
+    """Links that may touch it, besides the one that it is attached to."""
 
     def in_kernel(self, links: list[str]) -> _core.Held:
-        """The kernel's form of it; `links` in its order."""
+        """Converts to the kernel's type; `links`: link names in the kernel's order."""
         for name in (self.link, *self.touches):
             if name not in links:
                 raise ConfigError(f"object '{self.id}': no link '{name}'; {choices(name, links)}")
@@ -37,12 +37,12 @@ class Held:
         return _core.Held(self.id, links.index(self.link), self.p0, self.p1, self.radius, touches)
 
     def row(self) -> NDArray[np.float64]:
-        """Both ends and the radius."""
+        """Both end points and the radius in m, shape (7,)."""
         return np.array([*self.p0, *self.p1, self.radius])
 
 
 def held_object(primitive: Any) -> Held:
-    """From an attached CollisionPrimitive: the smallest capsule along its longest axis."""
+    """Converts an attached CollisionPrimitive: the smallest capsule along its longest axis."""
     half, radius = _half_axis(primitive)
     at, turn = primitive.pose.position, primitive.pose.orientation
     centre = np.array([at.x, at.y, at.z])
@@ -65,7 +65,7 @@ def held_object(primitive: Any) -> Held:
 
 
 def _half_axis(primitive: Any) -> tuple[NDArray[np.float64], float]:
-    """Half of the capsule's axis in the object's own frame, and its radius."""
+    """Half of the capsule's axis in the object's own frame, shape (3,), and its radius, in m."""
     size = np.array([float(v) for v in primitive.size])
     if primitive.shape == _SPHERE:
         return np.zeros(3), float(size[0])

@@ -1,4 +1,4 @@
-"""The joint state of the whole robot, put together from messages that may hold parts of it."""
+"""The whole robot's joint state, assembled from messages that may carry parts of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from openral.safety.kernel import Kernel
 
 
 class JointReadings:
-    """Keeps each joint's latest reading; the state is as old as the oldest of them."""
+    """Keeps each joint's latest reading; the state is as old as its oldest reading.
+
+    `q` (rad or m) and `qd` (rad/s or m/s) have shape (dof,), in the manifest's order; NaN: unknown.
+    """
 
     def __init__(self, robot: RobotDescription) -> None:
         self._column = {name: i for i, name in enumerate(robot.joint_names)}
@@ -23,7 +26,7 @@ class JointReadings:
 
     @property
     def stamp_ns(self) -> int:
-        """When the oldest part was measured."""
+        """Stamp of the oldest reading in ns; 0 while a joint has none."""
         return min(self._stamps, default=0)
 
     @property
@@ -32,7 +35,7 @@ class JointReadings:
         return bool(np.isfinite(self.q).all() and np.isfinite(self.qd).all())
 
     def take(self, message: Any) -> None:
-        """Reads a JointState; joints of other robots are ignored, missing numbers are unknown."""
+        """Takes a JointState; joints of other robots are ignored, missing numbers become NaN."""
         stamp = message.header.stamp.sec * NS + message.header.stamp.nanosec
         position, velocity = message.position, message.velocity
         for i, name in enumerate(message.name):
@@ -44,5 +47,5 @@ class JointReadings:
             self._stamps[column] = stamp
 
     def tell(self, kernel: Kernel) -> None:
-        """Gives the state to the kernel."""
+        """Passes the state on to the kernel."""
         kernel.set_state(self.q, self.qd, self.stamp_ns)

@@ -1,4 +1,4 @@
-"""What the robot must not touch: obstacles with names, and voxels."""
+"""Obstacles as the kernel checks them: named spheres, capsules and boxes, and voxel grids."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Vec3 = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Sphere:
-    """A ball."""
+    """A sphere, in m."""
 
     id: str
     centre: Vec3
     radius: float
 
     def primitive(self) -> _core.Primitive:
-        """The kernel's form of it."""
+        """Converts to the kernel's type."""
         return _core.Primitive.capsule(self.id, self.centre, self.centre, self.radius)
 
 
 @dataclass(frozen=True)
 class Capsule:
-    """All points within `radius` of a segment."""
+    """All points within `radius` of the segment from `p0` to `p1`, in m."""
 
     id: str
     p0: Vec3
@@ -38,13 +38,13 @@ class Capsule:
     radius: float
 
     def primitive(self) -> _core.Primitive:
-        """The kernel's form of it."""
+        """Converts to the kernel's type."""
         return _core.Primitive.capsule(self.id, self.p0, self.p1, self.radius)
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box with half sizes along its own axes."""
+    """A box with half extents along its own axes, in m."""
 
     id: str
     centre: Vec3
@@ -53,7 +53,7 @@ class Box:
     """Orientation, x y z w."""
 
     def primitive(self) -> _core.Primitive:
-        """The kernel's form of it."""
+        """Converts to the kernel's type."""
         length = float(np.linalg.norm(self.quaternion))
         if not 0.5 < length < 2:
             raise ConfigError(f"obstacle '{self.id}': {self.quaternion} is not an orientation")
@@ -65,9 +65,9 @@ Obstacle = Sphere | Capsule | Box
 
 
 def moved(thing: Obstacle, pose: tuple[float, float, float], shift: float, turn: float) -> Obstacle:
-    """An obstacle of a frame that lies at x, y and yaw, seen from the frame around it.
+    """Transforms an obstacle from a frame at `pose` (x, y in m, yaw in rad) to its parent frame.
 
-    It grows to cover where it may be if that pose is off by a distance and an angle.
+    The obstacle grows to cover wherever it may be if that pose is off by `shift` m and `turn` rad.
     """
     x, y, yaw = pose
     c, s = math.cos(yaw), math.sin(yaw)
@@ -94,14 +94,14 @@ class VoxelGrid:
     """Occupied cells: cell (i, j, k) spans resolution·(i..i+1, j..j+1, k..k+1) from the origin."""
 
     cells: NDArray[np.bool_] | NDArray[np.uint8] = field(repr=False)
-    """Non-zero where something is."""
+    """Shape (nx, ny, nz), non-zero where occupied."""
     origin: Vec3
-    """Lowest corner of cell (0, 0, 0)."""
+    """Lowest corner of cell (0, 0, 0), in m."""
     resolution: float
-    """Side of a cell in metres."""
+    """Edge length of a cell, in m."""
     fixed: bool = False
-    """Whether it stands still in the frame of the base's odometry; else it is in the base's frame
-    as that was at the stamp."""
+    """Whether it is fixed in the odometry frame; otherwise it is in the base frame as of its
+    stamp."""
 
     def bytes(self) -> NDArray[np.uint8]:
         """The cells as the kernel reads them: one byte each, without a copy where possible."""

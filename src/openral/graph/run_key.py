@@ -1,7 +1,7 @@
-"""The key of one run: whoever starts the graph makes it, kernel, HAL and world get it, no one else.
+"""The secret key of one run: the launcher makes it; kernel, HAL and world receive it, no one else.
 
-It is handed over only to a process that has made its own memory unreadable for others, over a
-socket that did not exist before.
+It is sent only to a process that has made its own memory unreadable to others, over a socket that
+was created for this one request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from openral.errors import ConfigError
 from openral.undumpable import descends_from_me, exposed, make_undumpable
 
 KEY_VARIABLE = "OPENRAL_RUN_KEY_FD"
-"""Names the inherited socket over which the key can be asked for, once."""
+"""Environment variable with the inherited socket over which the key can be requested, once."""
 KEY_BYTES = 32
 _WAIT_S = 30.0
 _GIVEN, _REFUSED = b"\x01", b"\x00"
@@ -42,14 +42,14 @@ class RunKey:
 
     @classmethod
     def create(cls) -> RunKey:
-        """A fresh one."""
+        """Makes a fresh random key."""
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
     def receive_or_exit(cls) -> None:
-        """Takes a lent key now, for `inherited` later; nothing where none was lent.
+        """Fetches a lent key now, for `inherited` later; does nothing where none was lent.
 
-        To be called before anything else is imported: this process is undumpable from then on.
+        Call it before anything else is imported: this process is undumpable from then on.
         """
         if KEY_VARIABLE in os.environ:
             try:
@@ -59,7 +59,7 @@ class RunKey:
 
     @classmethod
     def inherited(cls) -> RunKey:
-        """The key that the parent lent, once; the variable and the descriptor are gone after."""
+        """The key lent by the parent, once; afterwards the variable and the descriptor are gone."""
         early, RunKey._early = RunKey._early, None
         return cls._asked_for() if early is None else early
 
@@ -92,9 +92,9 @@ class RunKey:
 
     @contextmanager
     def lent(self) -> Iterator[Loan]:
-        """For starting one child: `Popen(..., env=env | loan.environment, pass_fds=loan.fds)`.
+        """Lends it to one child: `Popen(..., env=env | loan.environment, pass_fds=loan.fds)`.
 
-        Nothing lies ready: a thread waits until the child has made itself undumpable and asks.
+        The key is not sent in advance: a thread waits until the child, undumpable, requests it.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -105,7 +105,7 @@ class RunKey:
             yield Loan({KEY_VARIABLE: str(theirs.fileno())}, (theirs.fileno(),))
 
     def _serve(self, link: socket.socket) -> None:
-        """Answers the first who asks; ends with the child if it never does."""
+        """Answers the first request; ends with the child if there is none."""
         with link, suppress(OSError):
             room = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(struct.calcsize("i"))
             data, ancillary, _, _ = link.recvmsg(len(_ASK), room, socket.MSG_CMSG_CLOEXEC)
@@ -130,16 +130,17 @@ class RunKey:
 
 @dataclass(frozen=True)
 class Loan:
-    """What a child must be given to ask for the key."""
+    """What a child process needs to request the key."""
 
     environment: dict[str, str]
     fds: tuple[int, ...]
 
 
 def _fetched(link: socket.socket) -> bytes:
-    """Asks with a new socket: the inherited one may have been copied while this process was open.
+    """Requests the key with a new socket: another process may have copied the inherited one.
 
-    Who has such a copy can ask as well, but the system tells the lender who asks.
+    That was possible until this process became undumpable. A process with such a copy can send a
+    request, too, but the lender learns from the operating system which process it is.
     """
     mine, answer_to = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with mine:
@@ -155,7 +156,7 @@ def _fetched(link: socket.socket) -> bytes:
 
 
 def _asker(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, int, list[int]]:
-    """Process, user and descriptors by the system's word."""
+    """Process id, user id and descriptors of a request, as the operating system reports them."""
     pid, uid, descriptors = 0, 0, list[int]()
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):

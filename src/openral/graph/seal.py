@@ -1,7 +1,7 @@
-"""Sealed SafeActions: the kernel signs what it approved, the HAL takes nothing else.
+"""Sealed SafeActions: the kernel signs what it approved, the HAL accepts nothing else.
 
-The MAC stands first, and with an empty frame_id the chunk starts at a multiple of 8, so that its
-CDR is used as it came, without being decoded and encoded again.
+The MAC comes first, and with an empty frame_id the chunk starts at a multiple of 8 bytes, so that
+its CDR is used as received, without being decoded and encoded again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from openral.ros.node.node import time_message
 SAFE_ACTION = "openral_msgs/msg/SafeAction"
 MAC_BYTES = 32
 _SIGNED = len(ENCAPSULATION) + MAC_BYTES
-"""Where the signed bytes begin."""
+"""Offset of the signed bytes."""
 # header (stamp, empty frame_id), epoch, sequence, expires, speed_factor
 _PREFIX = struct.Struct("<iIIB3xQQiId")
 CHUNK_AT = _SIGNED + _PREFIX.size
@@ -30,7 +30,7 @@ _FUTURE_NS = 100_000_000
 
 
 class Seal:
-    """Makes SafeActions, numbered from 1 within an epoch."""
+    """Signs SafeActions, numbered from 1 within an epoch."""
 
     def __init__(self, key: RunKey, epoch: int) -> None:
         self._key = key.reveal()
@@ -38,7 +38,7 @@ class Seal:
         self.sequence = 0
 
     def seal(self, chunk: bytes, now_ns: int, expires_ns: int, speed_factor: float = 1.0) -> bytes:
-        """The CDR of a SafeAction around the CDR of an ActionChunk."""
+        """The CDR of a SafeAction around the CDR of an ActionChunk; times in ns of graph time."""
         if chunk[:2] != ENCAPSULATION[:2]:
             raise ConfigError(
                 f"a chunk in encoding {chunk[:2].hex()} cannot be sealed; valid: 0001"
@@ -53,12 +53,12 @@ class Seal:
             *divmod(expires_ns, NS),
             speed_factor,
         )
-        padding = bytes(-len(chunk) & 3)  # the wire would add it, and it must be signed too
+        padding = bytes(-len(chunk) & 3)  # the transport would add it, and it must be signed too
         signed = b"".join((prefix, chunk[len(ENCAPSULATION) :], padding))
         return b"".join((ENCAPSULATION, hmac.digest(self._key, signed, "sha256"), signed))
 
     def seal_hold(self, now_ns: int, expires_ns: int, trace_id: bytes) -> bytes:
-        """A SafeAction without rows: the HAL ends what it executes, and holds."""
+        """A SafeAction without rows: the HAL ends the running chunk and holds position."""
         header = types.new("std_msgs/msg/Header", stamp=time_message(now_ns))
         chunk = types.new("openral_msgs/msg/ActionChunk", header=header, trace_id=trace_id)
         return self.seal(types.encode(chunk), now_ns, expires_ns)
@@ -66,14 +66,14 @@ class Seal:
 
 @dataclass
 class Refusals:
-    """Actions that were not taken, by cause."""
+    """Counts refused actions by cause."""
 
     bad_mac: int = 0
-    """Not signed with the run's key, or altered since."""
+    """Not signed with the run's key, or altered afterwards."""
     replayed: int = 0
-    """Seen before, or overtaken by a later one."""
+    """Received before, or older than one that was."""
     expired: int = 0
-    """Past its time, or from a time that the clock has not reached."""
+    """Past its expiry, or stamped later than the clock."""
     corrupt: int = 0
     """Not a SafeAction at all."""
 
@@ -84,10 +84,10 @@ class Refusals:
 
 
 class Gatekeeper:
-    """The HAL's side: takes each SafeAction of the run's kernel once, in order and in time."""
+    """The HAL's side: accepts each SafeAction of the run's kernel once, in order and in time."""
 
     def __init__(self, key: RunKey, clock: Callable[[], int]) -> None:
-        """`clock` tells the graph's time in nanoseconds."""
+        """`clock` returns graph time in ns."""
         self._key = key.reveal()
         self._clock = clock
         self._last = (0, 0)
@@ -112,7 +112,7 @@ class Gatekeeper:
             return self._refuse("replayed")
         self._last = place
         now = self._clock()
-        # One that was approved in our future is from before the clock went back.
+        # An action stamped in the future was approved before the clock jumped back.
         if now > _ns(action.expires) or _ns(action.header.stamp) - now > _FUTURE_NS:
             return self._refuse("expired")
         return action

@@ -1,4 +1,4 @@
-"""WorldLists: known objects as several publishers tell of them; the world is all of it."""
+"""Lists of known objects from several publishers; the world is their union."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class _Told(Generic[T]):
 class WorldLists(Generic[T]):
     """The newest WorldCollision of every publisher.
 
-    `read` makes of a message what its owner needs. Where it raises ConfigError, all of the world is
-    unusable until that publisher sends a better list.
+    `read` converts a message to what the caller needs. Where it raises ConfigError, the whole world
+    is unusable until that publisher sends a valid list.
     """
 
     def __init__(self, read: Callable[[Any], T]) -> None:
@@ -38,7 +38,7 @@ class WorldLists(Generic[T]):
         self._told: dict[int, _Told[T]] = {}
 
     def take(self, message: Any, source: int, now_ns: int) -> None:
-        """Puts a message in the place of the publisher's last; `source` as subscriptions say it."""
+        """Replaces a publisher's last list; `source`: its number, as subscriptions report it."""
         ids = tuple(primitive.id for primitive in message.primitives)
         content: T | ConfigError
         try:
@@ -48,7 +48,7 @@ class WorldLists(Generic[T]):
         self._told[source] = _Told(stamp_ns(message), now_ns, ids, content)
 
     def refuse(self, why: ConfigError, source: int) -> None:
-        """The publisher's list cannot be used, and is not even read."""
+        """Marks the publisher's list as unusable, without reading it."""
         stamps = self._told[source] if source in self._told else _Told(0, 0, (), why)
         self._told[source] = replace(stamps, content=why)
 
@@ -57,11 +57,11 @@ class WorldLists(Generic[T]):
 
     @property
     def stamp_ns(self) -> int:
-        """When the oldest list was made: the world is as old as that. 0: there is none."""
+        """Stamp of the oldest list in ns: the world is as old as that. 0: there is none."""
         return min((told.stamp_ns for told in self._told.values()), default=0)
 
     def all(self) -> list[T]:
-        """Every list; ConfigError where one is unusable, or two publishers tell of one id."""
+        """Every list; ConfigError if one is unusable or two publishers report the same id."""
         lists, seen = [], set[str]()
         for told in self._told.values():
             if isinstance(told.content, ConfigError):
@@ -76,9 +76,9 @@ class WorldLists(Generic[T]):
         return lists
 
     def forget_old(self, now_ns: int, limit_s: float) -> list[str] | None:
-        """Forgets lists that nobody keeps up; returns the ids in them, None where all are kept up.
+        """Drops lists not received again within `limit_s`; returns their ids, None: none dropped.
 
-        One whose publisher is heard is kept up, whatever it says about the time.
+        The time of reception counts, not the stamp that the publisher wrote.
         """
         old = {
             source: told

@@ -1,4 +1,4 @@
-"""LiveHAL: a connected HAL with the bridges that its capabilities and its manifest call for."""
+"""LiveHAL: a connected HAL with the bridges that its capabilities and its manifest require."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ from openral.ros.lifecycle.machine import State
 from openral.ros.lifecycle.node import LifecycleNode
 
 _BEFORE_S = 0.5
-"""A silent kernel counts as lost so long before simulated time goes on without its lease."""
+"""A silent kernel counts as lost this long before simulated time continues without its lease."""
 _REPEAT_HZ = 20.0
-"""How often, in wall time, the last measurement is repeated while simulated time waits."""
+"""Wall-time rate at which the last measurement is published while simulated time waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a tick at which states are due leaves to be published."""
+    """What a tick leaves to be published when states are due."""
 
     snapshot: Snapshot
     objects: tuple[SceneObject, ...] | None
@@ -138,7 +138,7 @@ class LiveHAL:
         self._episode = EpisodeBridge(self.ports, hal, self.watch.may_move)
 
     def activate(self) -> None:
-        """Begins to listen to the kernel; its state first, so that no action comes before it."""
+        """Subscribes to the kernel; to its state first, so that no action arrives before it."""
         with self.node.context.presence.one_announcement():
             self.watch.open(self._active)
             if self._leases is not None:
@@ -150,28 +150,28 @@ class LiveHAL:
                 CmdVelBridge(self._active, self.hal, self.time, self.watch.may_move)
 
     def deactivate(self) -> None:
-        """Listens to nobody, and holds."""
+        """Closes the command inputs and holds position."""
         self._active.close()
         self.hal.hold("deactivated")
 
     def quiet(self) -> None:
-        """Measures and shows nothing more: to be called before the HAL is closed."""
+        """Ends sensors and viewer: call it before the HAL is closed."""
         self._sensors.close()
         viewer, self._viewer = self._viewer, None
         if viewer is not None and isinstance(self.hal, SimAttachedHAL):
             self.hal.do(viewer.close)
 
     def close(self) -> None:
-        """Leaves the graph."""
+        """Closes all endpoints."""
         self._active.close()
         self.ports.close()
 
     # Measurements
 
     def may_step(self, snapshot: Snapshot) -> bool:
-        """Whether simulated time may advance past a snapshot; repeats it meanwhile.
+        """Whether simulated time may advance past a snapshot; if not, publishes it again.
 
-        What is waited for may rest on a message that was lost.
+        The node that time waits for may itself wait for a message that was lost.
         """
         leases, hal = self._leases, self.hal
         if leases is None or not isinstance(hal, SimAttachedHAL):
@@ -187,7 +187,7 @@ class LiveHAL:
         return False
 
     def tick(self, snapshot: Snapshot) -> None:
-        """Takes a measurement; what is to be published is published elsewhere."""
+        """Takes a measurement; states are published on another thread, except in lock-step."""
         try:
             self._tick(snapshot)
         except Exception as error:
@@ -202,12 +202,12 @@ class LiveHAL:
             self._clock.tick(self.time.of(snapshot.stamp_ns), needed)
         if self.node.state is not State.ACTIVE:
             return
-        if begins:  # at once: how late an action takes effect is what others wait to learn
+        if begins:  # at once: subscribers measure how late an action takes effect
             self._applied.publish(snapshot)
         before, self._status = self._status, snapshot.motion.status
         if due:
             self._leave(snapshot)
-        elif self._status is not before:  # the kernel may wait to hear that a motion has ended
+        elif self._status is not before:  # the kernel may be waiting for the end of a motion
             self._state.publish(snapshot)
         if look:
             self._sensors.tick(snapshot.stamp_ns)
@@ -252,7 +252,7 @@ class LiveHAL:
     # Health
 
     def health(self) -> dict[str, str]:
-        """For diagnostics."""
+        """Values for /diagnostics."""
         record, refused = self.record, self.record.refused
         try:
             state = self.hal.read_state().motion.status.name.lower()
@@ -274,13 +274,13 @@ class LiveHAL:
         }
 
     def broke(self, what: str, error: BaseException) -> None:
-        """Something here raised: the robot holds. May be called on any thread."""
-        with contextlib.suppress(TransportError):  # what is not there any more cannot move
+        """Holds position and reports an exception in this node. May be called on any thread."""
+        with contextlib.suppress(TransportError):  # a HAL that is gone cannot move the robot
             self.hal.hold("fault")
         self.failures.report(ERROR, "fault", f"{what} failed: {error!r}")
 
     def watch_fault(self, reason: str, detail: str) -> None:
-        """The HAL itself cannot go on: everybody is told, once."""
+        """Reports once that the HAL itself has failed, and requests a stop."""
         if self.node.state is State.ACTIVE and self.watch.summary != reason:
             self.watch.fault(reason, detail)
 

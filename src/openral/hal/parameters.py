@@ -12,7 +12,7 @@ from openral.ros.parameters.node_settings import Choices, NodeSettings, Ranges
 
 @dataclass(frozen=True)
 class HalParameters(NodeSettings):
-    """What a HAL node is told about its robot, its scene and its rates."""
+    """The robot, the scene and the rates of a HAL node."""
 
     RANGES: ClassVar[Ranges] = {
         "rtf": (0.0, 1000.0),
@@ -28,32 +28,35 @@ class HalParameters(NodeSettings):
     sim_env_yaml: str = ""
     """Id or file of the scene; empty: the bare twin, or hardware."""
     transport: str = ""
-    """JSON object with the HAL's own options, over `hal.parameters` of the manifest."""
+    """JSON object with the HAL's own options; they override `hal.parameters` of the manifest."""
     seed: int = -1
     """Seed of the first episode; -1: the scene's own."""
     rtf: float = 1.0
-    """Simulated seconds a second; 0: as fast as it can."""
+    """Real-time factor: simulated seconds per second; 0: as fast as possible."""
     wall_clock: bool = False
     """Put the graph on wall time although the simulation has a clock."""
     real_time: bool = False
-    """Wall-clock deadlines although simulated time could wait for others."""
+    """Wall-clock deadlines although simulated time could wait for other nodes."""
     lockstep: bool = False
     """No threads: a program drives the node with `tick`."""
     view: bool = False
-    """Show the simulation in a window, where there is a display."""
+    """Show the simulation in a window, if there is a display."""
     known_obstacles: bool = True
-    """Tell the boxes that a scene is built of, as what is known without looking."""
+    """Publish the static boxes of a scene as known obstacles, which need no perception."""
     joint_state_hz: float = 50.0
-    """Rate of joint states, odometry and transforms, on the graph's clock."""
+    """Rate of joint states, odometry and transforms, in graph time."""
     camera_hz: float = 0.0
-    """Highest rate of colour cameras; 0: what the manifest says."""
+    """Highest rate of colour cameras; 0: that of the manifest."""
     cloud_stride: int = 2
-    """Pixels of a depth camera for one point of its cloud, along either side."""
+    """Pixels of a depth camera per point of its cloud, along each image axis."""
     heartbeat_s: float = 0.065
-    """Wall time without the kernel's heartbeat after which the robot holds, where time is real."""
+    """Wall time without the kernel's heartbeat after which the robot holds position.
+
+    Where simulated time waits for the kernel, a longer limit applies; in lock-step none.
+    """
 
     def options(self) -> dict[str, Any]:
-        """The transport as a mapping; ConfigError if it is none."""
+        """The transport options as a mapping; ConfigError if they are no JSON object."""
         if not self.transport:
             return {}
         try:
@@ -65,7 +68,7 @@ class HalParameters(NodeSettings):
         return found
 
     def check(self) -> None:
-        """Raises ConfigError for what must not be combined."""
+        """Raises ConfigError for values that must not be combined."""
         super().check()
         if self.lockstep and self.hal_mode != "sim":
             raise ConfigError("lockstep stands still between ticks: valid only with hal_mode 'sim'")

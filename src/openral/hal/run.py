@@ -1,4 +1,4 @@
-"""How a HAL is kept going: on the simulation's thread, in lock-step, or by its own hardware."""
+"""Runs a HAL: on a simulation's thread, in lock-step, or on its hardware's own thread."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ MayStep = Callable[[Snapshot], bool]
 
 
 class HalRun(Protocol):
-    """Connects a HAL, has `on_tick` called for each of its measurements, and closes it."""
+    """Connects a HAL, calls `on_tick` for each of its measurements, and closes it."""
 
     def start(self) -> None:
-        """Connects; raises why it cannot."""
+        """Connects; raises if that fails."""
 
     def stop(self) -> None:
         """Closes; harmless the second time."""
 
     @property
     def broken(self) -> str:
-        """What ended it, if anything did."""
+        """The error that ended it; empty if none did."""
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated seconds a second; 1 for hardware."""
+        """Simulated seconds per second; 1 for hardware."""
 
 
 class SimRun:
-    """The simulation's own thread."""
+    """Steps a simulation on a thread of its own."""
 
     def __init__(self, hal: SimAttachedHAL, rtf: float, on_tick: OnTick, may_step: MayStep) -> None:
         self._loop = SimLoop(hal, rtf or None, on_tick, may_step)
@@ -61,7 +61,7 @@ class SimRun:
 
 
 class LockstepRun:
-    """The caller's thread: time stands still between two calls of `tick`."""
+    """Steps a simulation on the caller's thread: time stands still between calls of `tick`."""
 
     broken = ""
     real_time_factor = 1.0
@@ -74,7 +74,7 @@ class LockstepRun:
         self._hal.connect()
 
     def tick(self) -> None:
-        """One step; which kind depends on nothing but what was commanded before."""
+        """Advances one step; whether it is idle depends only on the commands before it."""
         self._hal.serve()
         if self._hal.last_action_ns is None and self._hal.idle_step():
             self._on_tick(self._hal.read_state())
@@ -88,7 +88,7 @@ class LockstepRun:
 
 
 class HardwareRun:
-    """A HAL that moves on by itself."""
+    """Runs a HAL that measures on a thread of its own."""
 
     broken = ""
     real_time_factor = 1.0
@@ -108,9 +108,9 @@ class HardwareRun:
 
 
 def make_run(hal: HAL, settings: HalParameters, on_tick: OnTick, may_step: MayStep) -> HalRun:
-    """The run that fits the HAL and what was asked for.
+    """The run that fits the HAL and the settings.
 
-    `may_step`: whether a simulation may advance from a snapshot; hardware does not ask.
+    `may_step`: whether a simulation may advance from a snapshot; not used for hardware.
     """
     if isinstance(hal, SimAttachedHAL):
         if settings.lockstep:

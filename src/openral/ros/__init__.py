@@ -1,6 +1,6 @@
 """ROS 2 without a ROS installation: types, transport, nodes, time and transforms.
 
-The names that programs use most can be taken from here: `from openral.ros import Node, spin`.
+The most used names can be imported from here: `from openral.ros import Node, spin`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from openral.ros.srv import ServiceType, service_type
 
 @dataclass(frozen=True)
 class ActionType:
-    """An action: its ROS name, the classes of its parts, and what carries them over the wire."""
+    """An action: its ROS name, its message classes and the services of its protocol."""
 
     name: str
     Goal: Any

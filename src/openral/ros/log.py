@@ -1,4 +1,4 @@
-"""Logging with the node's name, to stderr and, where the graph listens, to /rosout."""
+"""Structured logging with the node's name, to stderr and to /rosout."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "fatal": 50}
-"""The numbers of rcl_interfaces/msg/Log."""
+"""Severities of rcl_interfaces/msg/Log."""
 
 
 class _Stderr:
-    """Whatever stderr is at the moment of writing: programs and tests may redirect it."""
+    """The current sys.stderr at the time of writing: programs and tests may redirect it."""
 
     @staticmethod
     def write(text: str) -> int:
@@ -24,7 +24,7 @@ class _Stderr:
 
 def logger(**bound: Any) -> Any:
     """openral's logger: to stderr, unless the program has configured structlog itself."""
-    # Imported with the first line that is logged: it would be a fifth of a node's start.
+    # Imported when the first line is logged: it would be a fifth of a node's start-up time.
     import structlog
 
     if not structlog.is_configured():
@@ -64,7 +64,7 @@ class NodeLogger:
             self.sink(LEVELS[level], " ".join([text, *(f"{k}={v}" for k, v in shown.items())]))
 
     def debug(self, text: str, **values: Any) -> None:
-        """For developers; never on /rosout. `once=KEY` anywhere here logs a key only once."""
+        """For developers; never on /rosout. With `once=KEY` (all levels) a key is logged once."""
         self._emit("debug", text, values)
 
     def info(self, text: str, **values: Any) -> None:
@@ -72,7 +72,7 @@ class NodeLogger:
         self._emit("info", text, values)
 
     def warning(self, text: str, **values: Any) -> None:
-        """Something is wrong that the node can live with."""
+        """Something is wrong, but the node can continue."""
         self._emit("warning", text, values)
 
     def error(self, text: str, **values: Any) -> None:
@@ -80,11 +80,11 @@ class NodeLogger:
         self._emit("error", text, values)
 
     def fatal(self, text: str, **values: Any) -> None:
-        """The node cannot go on."""
+        """The node cannot continue."""
         self._emit("fatal", text, values)
 
     def exception(self, text: str, **values: Any) -> None:
-        """An error with the traceback of the exception that is being handled."""
+        """An error with the traceback of the exception being handled."""
         self._emit("error", text, {**values, "exc_info": True})
 
     warn = warning

@@ -1,6 +1,6 @@
 """Message classes by short name: `from openral.ros.msg import JointState`.
 
-`JointState(name=["elbow"], position=[0.5])` makes one; fields left out have ROS's defaults.
+`JointState(name=["elbow"], position=[0.5])` creates one; omitted fields have ROS's defaults.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The safety kernel's Python face: every motion passes here before it is applied.
+"""The safety kernel's Python API: every motion is validated here before it is executed.
 
-Its names are imported when they are first asked for: whoever needs a topic's name needs no kernel.
+Names are imported on first use, so that importing a submodule alone does not load the kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The manifest of a skill, whether it was given as a file or by the name of an installed skill."""
+"""Describes a skill that is given as a manifest file or by the name of an installed skill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openral.skill.spaces.slot_columns import ALL
 
 
 def describe(ref: str, robot: RobotDescription, rate_hz: float) -> SkillDescription:
-    """A manifest's own description; for a name, that of a skill which answers joint positions."""
+    """The description in a manifest file; for a name, a skill that returns joint positions."""
     if Path(ref).suffix in {".yaml", ".yml"}:
         return load_skill(ref)
     if ref not in skill_names():

@@ -33,9 +33,10 @@ def skill_names() -> list[str]:
 def make_skill(
     name: str, context: SkillContext, parameters: Mapping[str, Any] | None = None
 ) -> Skill:
-    """The skill of that name for one robot; unknown parameters are refused with the valid ones.
+    """Makes the skill of that name for one robot.
 
-    An installed `openral.skills` entry point is called with (context, parameters).
+    An unknown parameter is a ConfigError that lists the valid ones. An installed
+    `openral.skills` entry point is called with (context, parameters).
     """
     values = dict(parameters or {})
     if name in _BUILT_IN:

@@ -1,1 +1,1 @@
-"""Commands that talk to any ROS 2 graph."""
+"""Commands that inspect and control any ROS 2 graph."""

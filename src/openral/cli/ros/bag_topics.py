@@ -1,4 +1,4 @@
-"""What `openral topic` answers from a recording instead of the live graph."""
+"""`openral topic` on a recording instead of the live graph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def messages_of(bag: Path, topic: str, limit: int) -> Iterator[Record]:
 
 
 def rate_of(bag: Path, topic: str, window: int) -> RateReport | None:
-    """How often a topic's messages were received."""
+    """The rate at which a topic's messages were received; None for fewer than two."""
     from openral.ros.rate_meter import RateMeter
 
     meter = RateMeter(window)
@@ -48,7 +48,7 @@ def rate_of(bag: Path, topic: str, window: int) -> RateReport | None:
 
 
 def _bound_memory() -> None:
-    """A recording from anywhere may unpack to any size: then it is damaged, not this machine."""
+    """Limits this process to 4 GiB: an untrusted recording may decompress to any size."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > MAX_MEMORY_BYTES:
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, hard))

@@ -1,4 +1,4 @@
-"""What the graph's commands share: options, a hidden node of their own, and looking things up."""
+"""Shared by the graph commands: options, a hidden node, and lookup of nodes and topics."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ TimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds to wait
 
 
 class NotThere(Exception):  # noqa: N818 - an answer, not a fault
-    """What was asked for is not in the graph: exit code 1."""
+    """What was requested is not in the graph: exit code 1."""
 
 
 @dataclass
 class Session:
-    """A command's presence in the graph."""
+    """A command's node and its view of the graph."""
 
     node: Node
     graph: Graph
 
     def find_node(self, name: str, wait_s: float) -> NodeEntry:
-        """The node of this name, absolute or not."""
+        """The node of this name, absolute or not; waits up to `wait_s` for it to appear."""
         return _find(name, wait_s, "node", lambda: {n.full_name: n for n in self.graph.nodes(True)})
 
     def find_topic(self, name: str, wait_s: float, published: bool = True) -> TopicEntry:
-        """The topic of this name; `published` waits for a publisher."""
+        """The topic of this name, within `wait_s`; with `published`, one that has a publisher."""
 
         def known() -> dict[str, TopicEntry]:
             return {t.name: t for t in self.graph.topics() if t.publishers or not published}
@@ -55,7 +55,7 @@ class Session:
         return _find(name, wait_s, "topic", known)
 
     def find_service(self, name: str, wait_s: float) -> TopicEntry:
-        """The service of this name."""
+        """The service of this name, within `wait_s`."""
         return _find(name, wait_s, "service", lambda: {s.name: s for s in self.graph.services()})
 
 
@@ -72,7 +72,7 @@ def _find(name: str, wait_s: float, noun: str, known: Callable[[], dict[str, T]]
 
 @contextmanager
 def graph_session(domain: int | None, network: str | None) -> Iterator[Session]:
-    """Joins the graph as a hidden node; what is not there becomes a message and exit code 1."""
+    """Joins the graph as a hidden node; NotThere becomes a message and exit code 1."""
     from openral.ros.graph import Graph
     from openral.ros.node.context import Context
     from openral.ros.node.node import Node
@@ -93,7 +93,7 @@ def graph_session(domain: int | None, network: str | None) -> Iterator[Session]:
 
 
 def call_service(session: Session, kind: str, name: str, timeout_s: float, **fields: Any) -> Any:
-    """Calls once; a server that is not there or does not answer is exit code 1."""
+    """Calls a service once; NotThere if there is no server or it does not answer in time."""
     from openral.errors import TransportError
 
     client = session.node.create_client(kind, name)
@@ -104,7 +104,7 @@ def call_service(session: Session, kind: str, name: str, timeout_s: float, **fie
 
 
 def show(data: Any, as_json: bool) -> None:
-    """Prints data for scripts or for people."""
+    """Prints data as JSON or as YAML."""
     if as_json:
         typer.echo(json.dumps(data))
         return

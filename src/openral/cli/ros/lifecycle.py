@@ -1,4 +1,4 @@
-"""`openral lifecycle`: the state of managed nodes."""
+"""`openral lifecycle`: read and change the state of managed nodes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def get(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Print the state of a managed node and what can be requested of it.
+    """Print the state of a managed node and its available transitions.
 
     Example: openral lifecycle get /hal
     """
@@ -59,7 +59,7 @@ def set_state(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Request a transition; exit code 1 if the node does not go through with it.
+    """Request a transition; exit code 1 if the node does not complete it.
 
     Example: openral lifecycle set /hal activate
     """

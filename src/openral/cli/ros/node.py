@@ -1,4 +1,4 @@
-"""`openral node`: which nodes there are and what they do."""
+"""`openral node`: list nodes and show their endpoints."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def info(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Show what a node publishes, hears, serves and calls.
+    """Show what a node publishes, subscribes to, serves and calls.
 
     Example: openral node info /hal
     """

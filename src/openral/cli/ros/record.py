@@ -1,4 +1,4 @@
-"""`openral record`: the graph's topics into an MCAP recording."""
+"""`openral record`: record the graph's topics to an MCAP file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def record(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Record topics until Ctrl-C; exit code 1 if nothing came or the disk is full.
+    """Record topics until Ctrl-C; exit code 1 if nothing was received or the disk is full.
 
     Example: openral record /joint_states /tf --out run1 --duration 10
     """
@@ -62,7 +62,7 @@ def _run(
     duration: float,
     sim_time: bool,
 ) -> int:
-    """Records until the time is over, a signal comes or the disk is full; gives what was lost."""
+    """Records until the time is over, a signal or a full disk; returns the messages lost."""
     from openral.ros.node.executor import Executor
     from openral.ros.node.node import Node
     from openral.ros.recording.background import BackgroundWriter

@@ -51,7 +51,7 @@ def call(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Call a service and print its answer.
+    """Call a service and print its response.
 
     Example: openral service call /hal/negate '{data: true}'
     """

@@ -1,4 +1,4 @@
-"""`openral topic`: what flows through the graph."""
+"""`openral topic`: list, inspect, print, measure and publish topics."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def info(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Show who publishes and who hears a topic, and with which promises.
+    """Show the publishers and subscribers of a topic, and their QoS.
 
     Example: openral topic info /joint_states
     """
@@ -92,7 +92,7 @@ def echo(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Print the messages of a topic; exit code 1 if none came.
+    """Print the messages of a topic; exit code 1 if none was received.
 
     Example: openral topic echo /joint_states --once --json
     """
@@ -130,7 +130,7 @@ def hz(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Measure how often a topic is published; exit code 1 if it is not.
+    """Measure the rate of a topic; exit code 1 if it is not published.
 
     Example: openral topic hz /joint_states --seconds 5
     """
@@ -190,7 +190,7 @@ def pub(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Publish a message; with --once or --count, exit code 1 if nobody hears it in time.
+    """Publish a message; with --once or --count, exit code 1 if no subscriber appears in time.
 
     Example: openral topic pub /cmd_vel geometry_msgs/msg/Twist '{linear: {x: 0.1}}' -r 10
     """
@@ -226,7 +226,7 @@ def pub(
         session.node.create_timer(1.0 / rate, send)
         executor.spin()
         executor.shutdown()
-        # What is still on its way to a reliable reader would be lost with the writer.
+        # Messages still in transit to a reliable reader would be lost with the writer.
         time.sleep(0.2)
 
 
@@ -241,7 +241,7 @@ def _listen(
     every_second: Callable[[], None] | None = None,
     raw: bool = False,
 ) -> int:
-    """Subscribes the way the publishers offer it and runs until the limit, the time or Ctrl-C."""
+    """Subscribes with the publishers' QoS until limit, time or Ctrl-C; returns the count."""
     from openral.ros.node.executor import Executor
 
     entry = session.find_topic(topic, wait_s)

@@ -1,4 +1,4 @@
-"""Messages and values as people type them on a command line."""
+"""Parses message fields, values and KEY=VALUE pairs typed on a command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openral.errors import ConfigError
 
 
 def parse_fields(text: str) -> dict[str, Any]:
-    """`{data: true}` as a mapping of fields."""
+    """Parses a YAML mapping of fields such as `{data: true}`; empty text gives no fields."""
     fields = parse_value(text)
     if fields is None:
         return {}
@@ -22,7 +22,7 @@ def parse_fields(text: str) -> dict[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """A YAML value: `1.5`, `true`, `[1, 2]`, `plain text`."""
+    """Parses a YAML value: `1.5`, `true`, `[1, 2]`, `plain text`."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -30,9 +30,9 @@ def parse_value(text: str) -> Any:
 
 
 def parse_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
-    """`rows=4`, `port=/dev/ttyACM0`, `controllers={arm: {kind: position}}` of an option.
+    """Parses `rows=4`, `port=/dev/ttyACM0`, `controllers={arm: {kind: position}}` of an option.
 
-    Numbers, true and false as in JSON, lists and mappings as in YAML; all else is plain text.
+    Numbers, true and false are JSON, lists and mappings YAML; anything else is plain text.
     """
     found: dict[str, Any] = {}
     for pair in pairs or []:

@@ -1,1 +1,1 @@
-"""The whole graph in one thread, on simulated time."""
+"""Lock-step: the whole graph on one thread, on simulated time."""

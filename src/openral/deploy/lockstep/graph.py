@@ -1,4 +1,4 @@
-"""HAL, kernel, world and runner composed in one process, on one thread and without a wire."""
+"""LockstepGraph: HAL, kernel, world and runner in one process, on one thread, without DDS."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ANSWER_S = 20.0
 
 
 class LockstepGraph:
-    """`tick` moves the simulation by one step and lets everybody answer to it."""
+    """`tick` advances the simulation by one step and runs all nodes until they are idle."""
 
     def __init__(self, plan: Plan) -> None:
         self._context = Context(transport=MemoryTransport())
@@ -64,11 +64,11 @@ class LockstepGraph:
         modes = sorted(str(mode) for mode in self.hal.hal.control_modes)
         runner = given["skill_runner"] | simulated | {"policy": "inline", "control_modes": modes}
         self.runner = SkillRunnerNode(context=context, parameters=runner)
-        while not self.runner.clock.ready:  # its own ear for the clock is a new one
+        while not self.runner.clock.ready:  # its subscription to /clock is a new one
             self.hal.tick()
         self._add(self.runner, "configure", "activate")
         self._executor.add_node(self.node)
-        # A picture that nobody looks at need not be drawn.
+        # An image without subscribers need not be rendered.
         streams = [stream for stream in streams_of(plan.options.robot) if not stream.is_heavy]
         self.monitor = Monitor(self.node, streams)
         if plan.options.record is not None:
@@ -86,11 +86,11 @@ class LockstepGraph:
 
     @property
     def recorded(self) -> int:
-        """Messages in the recording."""
+        """Number of messages in the recording."""
         return self._writer.count if self._writer is not None else 0
 
     def tick(self) -> Any:
-        """One step; the result's message once a goal has ended, else None."""
+        """Runs one step; returns the result message of a goal that has ended, else None."""
         self.hal.tick()
         self._executor.spin_until_idle()
         if self.world.mapping is not None:
@@ -105,18 +105,18 @@ class LockstepGraph:
         return result
 
     def arm(self) -> None:
-        """Ticks until the kernel knows enough to be armed."""
+        """Ticks until the kernel has received enough to be armed; Ended if it never does."""
         for _ in range(_ARM_TICKS):
             self.tick()
             if self.world.mapping is not None and not self.world.mapping.healthy:
-                continue  # what has not been seen yet cannot be judged
+                continue  # nothing can be checked before the map is observed
             answer = self._call("std_srvs/srv/Trigger", topics.RESET)
             if answer.success:
                 return
         raise Ended.fault(f"the kernel does not arm: {answer.message}")
 
     def reset_scene(self) -> None:
-        """Begins the next episode."""
+        """Resets the scene for the next episode."""
         answer = self._call("std_srvs/srv/Trigger", RESET_SCENE)
         if not answer.success:
             raise Ended.fault(f"the scene cannot be reset: {answer.message}")
@@ -130,7 +130,7 @@ class LockstepGraph:
         return future.result()
 
     def close(self) -> None:
-        """Gives everything back; raises RecordingError if the recording is not complete."""
+        """Releases everything; RecordingError if the recording is not complete."""
         if self._recorder is not None:
             self._recorder.close()
         self._executor.shutdown()

@@ -1,6 +1,6 @@
-"""The whole graph in one thread: the simulation moves on when everybody has had their say.
+"""LockstepRun: one run on one thread; the simulation advances when all nodes are idle.
 
-Nothing here depends on how fast the machine is, so the same seed gives the same trace.
+Nothing here depends on the speed of the machine, so the same seed gives the same trace.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from openral.skill.runner.goal_order import GoalOrder
 
 
 class LockstepRun:
-    """Use it once, on the main thread."""
+    """One run of a plan. Use it once, on the main thread.
+
+    `command_at` is the monotonic time at which the user entered the command.
+    """
 
     def __init__(self, plan: Plan, command_at: float | None = None) -> None:
         self._plan, self._options = plan, plan.options
@@ -32,7 +35,7 @@ class LockstepRun:
         self._results: list[GoalResult] = []
 
     def run(self) -> Summary:
-        """Returns when the run is over; the summary has the exit code and the reason."""
+        """Runs to the end; the summary has the exit code and the reason."""
         summary, options = self.summary, self._options
         previous = {number: signal.signal(number, self._on_signal) for number in ENDING}
         graph: LockstepGraph | None = None
@@ -72,7 +75,7 @@ class LockstepRun:
             summary.trace = trace_hash(folder)
 
     def _on_signal(self, number: int, frame: Any) -> None:
-        if self._interrupted:  # in the middle of a long step: the user will not wait
+        if self._interrupted:  # a second signal in a long step: the user will not wait
             raise SystemExit(128 + number)
         self._interrupted = signal.Signals(number).name
 

@@ -1,4 +1,4 @@
-"""One number for all that was proposed, decided, applied and measured in a recorded run."""
+"""Hash of everything that was proposed, decided, applied and measured in a recorded run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRACED = (topics.CANDIDATE, topics.VERDICT, topics.JOINT_STATES, APPLIED)
 def trace_hash(folder: Path | str) -> str:
     """SHA-256 over the traced topics, in the order of the recording, stamps included.
 
-    Left out is only what measures this machine: the time that a verdict's check took.
+    Only what measures this machine is left out: the computing time of a verdict's check.
     """
     digest = hashlib.sha256()
     recording = Recording(folder)

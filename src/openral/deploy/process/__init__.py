@@ -1,1 +1,1 @@
-"""Processes of nodes: started, followed and ended."""
+"""Node processes: starting, monitoring and ending them, and their logs."""

@@ -1,4 +1,4 @@
-"""A node's process: started apart from the terminal, followed, and ended without a remnant."""
+"""Child: a node's process, detached from the terminal, monitored and ended with all it started."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from openral.ros.priority import urgent
 
 
 class Child:
-    """Runs in a session of its own: Ctrl-C in the terminal reaches the supervisor alone.
+    """Runs in its own session: Ctrl-C in the terminal reaches only the supervisor.
 
-    Make it on the main thread: a child dies with the thread that made it.
+    Create it on the main thread: a child dies with the thread that created it.
     """
 
     def __init__(
@@ -31,7 +31,11 @@ class Child:
         on_change: Callable[[Child], None],
         parting: signal.Signals = signal.SIGKILL,
     ) -> None:
-        """`on_change`, on another thread: it ended or was stopped. `parting`: for an orphan."""
+        """Starts the process.
+
+        `on_change` is called on another thread when it has ended or was stopped by a signal;
+        `parting` is the signal it receives if the supervisor dies.
+        """
         self.spec = spec
         command = [sys.executable, "-m", "openral.deploy.launch", str(os.getpid())]
         command += [str(int(parting)), str(spec.nice), spec.module, *spec.arguments]
@@ -58,13 +62,13 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id, which is that of its group and session too."""
+        """Process id, which is also the id of its process group and session."""
         return self._process.pid
 
     def _wait(self) -> None:
-        """The system tells a parent at once, also when a child was only stopped."""
+        """Waits for the process to end or be stopped; the system reports both immediately."""
         watched = os.WEXITED | os.WSTOPPED | os.WNOWAIT
-        with suppress(ChildProcessError):  # somebody else has taken note of its end
+        with suppress(ChildProcessError):  # already reaped elsewhere
             while (news := os.waitid(os.P_PID, self.pid, watched)) is not None:
                 if news.si_code != os.CLD_STOPPED:
                     break
@@ -75,7 +79,7 @@ class Child:
         self._on_change(self)
 
     def what_happened(self) -> str:
-        """In words, for one that ended or was stopped."""
+        """Describes how the process ended or was stopped."""
         code = self._process.returncode
         if code is None:
             return "was stopped by a signal and does not go on"
@@ -87,17 +91,17 @@ class Child:
 
     @property
     def last_words(self) -> str:
-        """The last line that it has printed."""
+        """The last non-empty line of its output."""
         return next((line.strip() for line in reversed(self.tail.lines) if line.strip()), "")
 
     def ask_to_end(self) -> None:
-        """SIGTERM to the node; a stopped one is woken for it."""
+        """Sends SIGTERM, and SIGCONT in case the process is stopped."""
         if not self.ended.is_set():
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
                 os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """SIGKILL to it and to everything that it started in its session."""
+        """Sends SIGKILL to its whole process group."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)

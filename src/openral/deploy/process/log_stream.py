@@ -1,4 +1,4 @@
-"""Shows the lines of many processes, each with its node's name, and never makes one wait."""
+"""LogStream: prints the output of many processes with node names, without blocking any of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _TAIL = 40
 
 
 class LogStream:
-    """One thread prints; whoever adds a line never waits, even if the terminal stands still.
+    """Prints on one thread; adding a line never blocks, even if the terminal does.
 
-    Lines that nobody takes are dropped, oldest first, and counted. What cannot be shown is skipped.
+    Lines that are not printed in time are dropped, oldest first, and counted. Errors while
+    printing are reported and skipped.
     """
 
     def __init__(self, show: Callable[[str, str], None]) -> None:
@@ -23,7 +24,7 @@ class LogStream:
         self.show = show
         self.dropped = 0
         self.fault = ""
-        """Why something could not be shown, the last time."""
+        """The last error while printing; empty if there was none."""
         self._lines: deque[tuple[str, str]] = deque(maxlen=_KEPT)
         self._picture: Callable[[], None] | None = None
         self._changed = threading.Condition()
@@ -40,26 +41,26 @@ class LogStream:
             self._changed.notify()
 
     def draw(self, picture: Callable[[], None]) -> None:
-        """Is called on the printing thread after the lines; one that still waits is replaced."""
+        """Calls `picture` on the printing thread after the queued lines; replaces a pending one."""
         with self._changed:
             self._picture = picture
             self._changed.notify()
 
     def follow(self, name: str, pipe: IO[bytes]) -> Tail:
-        """Reads a process's output to its end on a thread of its own."""
+        """Reads a process's output to its end on a separate thread."""
         return Tail(self, name, pipe)
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
             try:
                 job()
-            except Exception as error:  # a terminal is never a reason to stop a run
+            except Exception as error:  # a terminal error is never a reason to stop a run
                 if not self.fault:
                     self.add("supervisor", f"something cannot be shown: {error!r}")
                 self.fault = repr(error)
 
     def _next(self) -> Callable[[], None] | None:
-        """Waits for something to show; None: this is the end."""
+        """Waits for something to print; None when closing and nothing is left."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._picture or self._closing)
             if self._lines:
@@ -68,7 +69,7 @@ class LogStream:
             return job
 
     def close(self, timeout_s: float = 0.3) -> None:
-        """Prints what is left, unless the terminal does not take it in time."""
+        """Prints the remaining lines, for at most `timeout_s`."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -76,7 +77,7 @@ class LogStream:
 
 
 class Tail:
-    """The last lines of one process."""
+    """Reads the output of one process and keeps its last lines."""
 
     def __init__(self, stream: LogStream, name: str, pipe: IO[bytes]) -> None:
         self.lines: deque[str] = deque(maxlen=_TAIL)

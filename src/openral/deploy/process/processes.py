@@ -1,4 +1,4 @@
-"""All processes of a graph: started together, watched, ended in order and never left behind."""
+"""Processes: starts all processes of a graph together and ends all of them in order."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from openral.undumpable import make_undumpable
 
 
 class Processes:
-    """Make it on the main thread, before any other thread: children die with their maker."""
+    """Create it on the main thread: children die with the thread that created them."""
 
     def __init__(
         self, plan: Plan, logs: LogStream, network: Network, on_change: Callable[[Child], None]
     ) -> None:
-        """`on_change`, on a thread of its own: a child ended or was stopped."""
+        """`on_change` is called on a separate thread when a child has ended or was stopped."""
         make_undumpable()
         key = RunKey.create()
-        # A real HAL lets its motors go in order, also when its supervisor was killed.
+        # A real HAL releases its motors in order, even when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL
         self.children: list[Child] = []
         environment = _environment(network)
@@ -34,7 +34,7 @@ class Processes:
             self.children.append(child)
 
     def end(self) -> list[str]:
-        """Ends all, the recorder last; names those that had to be killed."""
+        """Ends all, the recorder last; returns the names of those that had to be killed."""
         last = [child for child in self.children if not child.spec.critical]
         rest = [child for child in self.children if child.spec.critical]
         killed = _end(rest) + _end(last)
@@ -42,7 +42,7 @@ class Processes:
         return killed
 
     def kill(self) -> None:
-        """Ends all at once, with everything that they started."""
+        """Kills all process groups at once."""
         for child in self.children:
             child.kill()
         for child in self.children:

@@ -1,1 +1,1 @@
-"""Requests from the graph that become chunks for the kernel to judge."""
+"""Converts requests from the graph to candidate chunks, which the kernel judges."""

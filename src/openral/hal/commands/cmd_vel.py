@@ -1,7 +1,7 @@
-"""/cmd_vel: what Nav2 or a joystick wants becomes a proposal that the kernel judges like any other.
+"""/cmd_vel: converts twists of Nav2 or a joystick to candidates that the kernel judges.
 
-Each twist is proposed for a short time and then brought to a standstill, so a sender that falls
-silent stops the base by itself.
+Each twist is proposed for a short time and then ramped down to a standstill, so that the base stops
+by itself when its publisher falls silent.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Vector = NDArray[np.float64]
 
 _DT_S = 0.02
 _KEEP_S = 0.2
-"""How long a twist is kept before the base slows down, if no other comes."""
+"""How long a twist is kept before the base slows down, unless another one is received."""
 _EVERY_S = 0.04
 _SHARE = 0.95
-"""Of the envelope's speeds: a twist at the very limit would be refused for its jitter."""
+"""Fraction of the envelope's speeds: a twist at the limit would be refused for its jitter."""
 
 
 class CmdVelBridge:
-    """Hears twists and proposes BODY_TWIST chunks, the newest at most 25 times a second."""
+    """Receives twists and proposes the newest as a BODY_TWIST chunk, at most 25 times a second."""
 
     def __init__(
         self, ports: Ports, hal: HAL, clock: GraphTime, may_move: Callable[[], bool]
     ) -> None:
-        """Twists that come while the robot may not move are ignored."""
+        """Twists received while `may_move` is false are ignored."""
         self._hal, self._clock, self._may_move = hal, clock, may_move
         self._out = ports.publisher(
             "openral_msgs/msg/ActionChunk", topics.CANDIDATE, topics.COMMAND
@@ -72,9 +72,10 @@ class CmdVelBridge:
 
 
 def rows_towards(robot: RobotDescription, now: ArrayLike, wanted: ArrayLike) -> Vector:
-    """Rows from the present twist to the wanted one and to a standstill, as the base can drive.
+    """Rows from the twist `now` to `wanted` and then to a standstill, within the base's limits.
 
-    What a differential base is asked to do sideways is left out: it cannot.
+    Twists are forward, left (m/s) and yaw rate (rad/s); rows have shape (n, 3). For a differential
+    base the sideways part is dropped.
     """
     speed, slow = limits(robot)
     can = [1.0, 0.0 if robot.base_drive is BaseDrive.DIFFERENTIAL else 1.0, 1.0]
@@ -83,7 +84,7 @@ def rows_towards(robot: RobotDescription, now: ArrayLike, wanted: ArrayLike) -> 
 
 
 def limits(robot: RobotDescription) -> tuple[Vector, Vector]:
-    """Speeds, and changes of speed in a second: forward, left and turn."""
+    """Largest speeds (m/s, rad/s) and accelerations (m/s², rad/s²): forward, left and yaw."""
     safety = robot.safety
     linear = _SHARE * (safety.base_linear_m_s or 0.0)
     turn = _SHARE * (safety.base_angular_rad_s or 0.0)
@@ -92,13 +93,16 @@ def limits(robot: RobotDescription) -> tuple[Vector, Vector]:
 
 
 def within(twist: Vector, speed: Vector) -> Vector:
-    """The twist within the speeds, its direction kept."""
+    """Scales a twist down to the speed limits; its direction is kept."""
     share = [np.hypot(*twist[:2]) / max(speed[0], 1e-9), abs(twist[2]) / max(speed[2], 1e-9)]
     return np.asarray(twist / max(1.0, *share))
 
 
 def twist_rows(now: Vector, wanted: Vector, change: Vector) -> Vector:
-    """From the present twist to the wanted one, kept for a while, then to a standstill."""
+    """Rows from the twist `now` to `wanted`, kept for a while, then to a standstill.
+
+    `change`: largest acceleration, as in `limits`.
+    """
     rows: list[Vector] = []
     twist = now
     while len(rows) * _DT_S < _KEEP_S:
@@ -111,7 +115,7 @@ def twist_rows(now: Vector, wanted: Vector, change: Vector) -> Vector:
 
 
 def twist_chunk(rows: Vector, now_ns: int, sequence: int) -> msg.ActionChunk:
-    """A proposal made of rows of forward, left and turn."""
+    """A candidate ActionChunk with rows of forward, left and yaw rate, shape (n, 3)."""
     mode = ControlMode.BODY_TWIST.byte
     return msg.ActionChunk(
         header=msg.Header(stamp=time_message(now_ns)),

@@ -1,4 +1,4 @@
-"""A ramp from pose to pose: smooth, within the joints' speeds, as a chunk that can be checked."""
+"""Ramps from pose to pose: smooth, within the joints' speeds, as chunks that can be checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.ros.codec import types
 
 Vector = NDArray[np.float64]
 
-# The share of a joint's top speed that a ramp uses, and how far a quintic exceeds its mean speed.
+# The fraction of a joint's speed limit that a ramp uses, and peak over mean speed of a quintic.
 _SPEED_SHARE = 0.5
 _QUINTIC_PEAK = 1.875
 _DT_S = 0.02
@@ -24,7 +24,7 @@ _LONGEST_S = 120.0
 
 
 def goal_pose(robot: RobotDescription, pose: Mapping[str, float] | None) -> Vector:
-    """Home, with the joints that `pose` names elsewhere; out of range is an error."""
+    """Home with the joints in `pose` elsewhere, shape (dof,); ConfigError if out of range."""
     wanted = dict(pose or {})
     for name, value in wanted.items():
         if name not in robot.home:
@@ -36,13 +36,13 @@ def goal_pose(robot: RobotDescription, pose: Mapping[str, float] | None) -> Vect
 
 
 def ramp_chunk(robot: RobotDescription, start: Vector, goal: Vector, seconds: float = 0.0) -> Any:
-    """An ActionChunk that brings all joints from `start` to `goal`, taking `seconds` or longer."""
+    """An ActionChunk that moves all joints from `start` to `goal`, (dof,), in `seconds` or more."""
     speed = np.array([j.limits.velocity for j in robot.driven if j.limits is not None])
     needed = float((np.abs(goal - start) / speed).max(initial=0.0)) * _QUINTIC_PEAK / _SPEED_SHARE
     duration = max(seconds, needed, _DT_S)
     if not duration <= _LONGEST_S:
         raise ConfigError(f"a ramp of {duration:g} s is longer than {_LONGEST_S:g} s")
-    rows = min(math.ceil(duration / _DT_S), _MOST_ROWS)  # the kernel takes no longer chunks
+    rows = min(math.ceil(duration / _DT_S), _MOST_ROWS)  # the kernel does not accept longer chunks
     share = np.arange(1, rows + 1) / rows
     smooth = share**3 * (10.0 + share * (6.0 * share - 15.0))
     slot = types.new(

@@ -1,4 +1,4 @@
-"""reset_to_pose: brings the robot to a pose by a ramp that the kernel judges like any proposal."""
+"""reset_to_pose: moves the robot to a pose on a ramp that the kernel judges like any candidate."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from openral.safety.node.verdict_message import DROPPED, REJECTED
 _HOME = ("", "home")
 _POLL_S = 0.02
 _ANSWER_S = 2.0
-"""How long a verdict, and then the motion, may be waited for."""
+"""Timeout for the verdict, and then for the start of the motion."""
 
 
 class PoseRefused(ConfigError):  # noqa: N818
-    """A pose that cannot be asked for; `reason` is its code."""
+    """A request that is refused; `reason` is the code in the response."""
 
     def __init__(self, reason: str, text: str) -> None:
         self.reason = reason
@@ -38,7 +38,7 @@ class PoseRefused(ConfigError):  # noqa: N818
 
 @dataclass
 class _Ramp:
-    """A ramp on its way."""
+    """A ramp that is proposed or in execution."""
 
     trace_id: bytes
     response: Any
@@ -48,7 +48,7 @@ class _Ramp:
 
 
 class ResetToPoseBridge:
-    """Proposes a ramp and answers when the robot has arrived, or why it has not."""
+    """Proposes a ramp; answers once the robot has arrived, or with why it has not."""
 
     def __init__(
         self, ports: Ports, hal: HAL, clock: GraphTime, may_move: Callable[[], bool]
@@ -101,7 +101,7 @@ class ResetToPoseBridge:
         if unknown:
             text = f"no joint '{unknown[0]}'; joints: {', '.join(robot.joint_names)}"
             raise PoseRefused("unknown_joint", text)
-        # A mobile robot's home is wherever it stands: its base moves only if it is named.
+        # A mobile robot's home is at its present position: the base moves only if it is named.
         place = {name: float(now[robot.joint_names.index(name)]) for name in robot.base_joints}
         return ramp.goal_pose(robot, place | dict(zip(names, positions, strict=True)))
 

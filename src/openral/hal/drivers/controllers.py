@@ -1,4 +1,4 @@
-"""Which ros2_control controllers drive which joints, and the messages that they take."""
+"""The ros2_control controllers of a robot: their joints and the messages that they accept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NS = 1_000_000_000
 
 
 class ControllerKind(StrEnum):
-    """The controllers that can follow a stream of joint positions."""
+    """Kinds of controllers that can follow a stream of joint positions."""
 
     TRAJECTORY = "trajectory"
     """joint_trajectory_controller: trajectory_msgs/JointTrajectory on <name>/joint_trajectory."""
@@ -27,27 +27,27 @@ class ControllerKind(StrEnum):
 
 
 class Controller(Model):
-    """One controller of the robot's driver."""
+    """One controller of the robot's ros2_control driver."""
 
     kind: ControllerKind = ControllerKind.TRAJECTORY
-    """What it takes."""
+    """The kind of controller, which decides the message type."""
     joints: tuple[str, ...] = ()
     """Its joints by manifest name, in its own order; empty: all driven joints."""
 
     @property
     def type_name(self) -> str:
-        """The message that it takes."""
+        """The message type that it accepts."""
         if self.kind is ControllerKind.TRAJECTORY:
             return "trajectory_msgs/msg/JointTrajectory"
         return "std_msgs/msg/Float64MultiArray"
 
     def topic(self, name: str) -> str:
-        """Where it takes it, below the driver's namespace."""
+        """Its command topic, relative to the driver's namespace."""
         part = "joint_trajectory" if self.kind is ControllerKind.TRAJECTORY else "commands"
         return f"{name}/{part}"
 
     def message(self, names: list[str], positions: np.ndarray[Any, Any], seconds: float) -> Any:
-        """Targets of its joints, to be reached in `seconds`."""
+        """A command for its joints, in rad or m, to be reached in `seconds`."""
         if self.kind is ControllerKind.POSITION:
             return types.new(self.type_name, data=positions)
         point = types.new(

@@ -1,7 +1,7 @@
-"""Ros2ControlHAL: robots whose maker ships a ros2_control driver.
+"""Ros2ControlHAL: robots whose manufacturer ships a ros2_control driver.
 
-The driver's controllers follow a stream of short targets, so whatever ends this process ends the
-motion within one period.
+The driver's controllers follow a stream of short targets, so that the motion ends within one period
+however this process ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One joint as the driver reports it."""
+    """One joint as the driver reports it, in rad or m and s."""
 
     position: float
     velocity: float
@@ -43,7 +43,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class DriverState:
-    """All joints in the manifest's order; stamped by the oldest of them."""
+    """All joints in the manifest's order, (dof,); the stamp is that of the oldest reading."""
 
     positions: Vector
     velocities: Vector
@@ -123,14 +123,14 @@ class Ros2ControlDriver:
         )
 
     def send(self, positions: Any) -> None:
-        """Targets for all controllers."""
+        """Publishes targets, (dof,) in the manifest's order, to all controllers."""
         self._require_connected()
         if self._stopped:
             raise SafetyViolation(f"'{self.robot.id}' is stopped; clear the stop before it moves")
         self._publish(positions)
 
     def hold(self, reason: str = "asked") -> None:
-        """Stays where it is now."""
+        """Commands the measured position to all controllers."""
         self._publish(self.read_state().positions)
 
     def estop(self, reason: str = "asked") -> None:
@@ -143,14 +143,14 @@ class Ros2ControlDriver:
         self._await(self._at_rest, lambda: f"'{self.robot.id}' does not come to rest", 1.0)
 
     def clear_estop(self) -> None:
-        """Takes a stop back: the target is where the robot is."""
+        """Clears a stop: the target is the measured position."""
         if deaf := self._deaf():
             raise TransportError(f"controllers {', '.join(deaf)} do not listen any more")
         self.hold()
         self._stopped = False
 
     def close(self) -> None:
-        """Holds if it can, and leaves the graph."""
+        """Holds position if possible, and leaves the graph."""
         if self._context is None:
             return
         try:
@@ -201,7 +201,7 @@ class Ros2ControlDriver:
         explain: Callable[[], str],
         timeout_s: float | None = None,
     ) -> None:
-        """Waits for something that the driver's messages or its discovery will bring about."""
+        """Waits for a condition that depends on the driver's messages or on discovery."""
         limit = self._timeout_s if timeout_s is None else timeout_s
         give_up = time.monotonic() + limit
         while not condition():

@@ -1,4 +1,4 @@
-"""StreamedHAL: a real robot that takes joint targets at a steady rate, whatever its bus."""
+"""StreamedHAL: a real robot that accepts joint targets at a constant rate, over any bus."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from openral.ros.log import NodeLogger
 
 Vector = NDArray[np.float64]
 
-# Modes that no stream of joint positions can execute.
+# Modes that cannot be executed by a stream of joint positions.
 _BEYOND_POSITIONS = {ControlMode.JOINT_TORQUE, ControlMode.FOOT_PLACEMENT}
 
 
 class Measured(Protocol):
-    """What a driver measures, in the manifest's order."""
+    """What a driver measures, (dof,) in the manifest's order."""
 
     @property
     def positions(self) -> Vector:
@@ -37,32 +37,32 @@ class Measured(Protocol):
 
     @property
     def stamp_ns(self) -> int:
-        """Wall time of the measurement."""
+        """Wall time of the measurement, in ns."""
 
 
 class JointDriver(Protocol):
-    """What a robot's bus has to offer; `hold` and `estop` return once the robot has them."""
+    """What a driver must provide; `hold` and `estop` return once the robot has applied them."""
 
     def connect(self) -> None:
-        """Reaches the robot and holds it where it is."""
+        """Connects to the robot, which holds its position."""
 
     def read_state(self) -> Measured:
         """A fresh measurement, or an error."""
 
     def send(self, positions: Any) -> None:
-        """Sets every joint's target; refused with SafetyViolation while stopped."""
+        """Commands a target for every joint, (dof,); SafetyViolation while stopped."""
 
     def hold(self, reason: str = "asked") -> None:
-        """Stays where it is now."""
+        """Holds the present position."""
 
     def estop(self, reason: str = "asked") -> None:
         """Stops and refuses targets until `clear_estop`."""
 
     def clear_estop(self) -> None:
-        """Takes a stop back without a jump."""
+        """Clears a stop without a jump."""
 
     def close(self) -> None:
-        """Lets the robot go as its kind demands."""
+        """Releases the robot in the way its hardware requires."""
 
 
 class StreamedHAL:
@@ -87,7 +87,7 @@ class StreamedHAL:
         self._told_until = 0
 
     def connect(self) -> None:
-        """Connects the driver and starts to measure."""
+        """Connects the driver and starts the stream."""
         self.driver.connect()
         try:
             state = self.driver.read_state()
@@ -110,7 +110,7 @@ class StreamedHAL:
         self.driver.close()
 
     def read_state(self) -> Snapshot:
-        """The latest measurement; raises what keeps the driver from measuring."""
+        """The latest measurement; raises the driver's fault if it cannot measure."""
         if self._fault is not None:
             raise self._fault
         if self._snapshot is None:
@@ -129,7 +129,7 @@ class StreamedHAL:
         self._executor.submit(chunk, expires_ns)
 
     def hold(self, reason: str = "asked") -> None:
-        """Drops what is being executed and brakes."""
+        """Drops the chunk in execution and brakes."""
         self._require_connected()
         self._executor.hold(reason)
 
@@ -142,7 +142,7 @@ class StreamedHAL:
             self._guarded_tick()
 
     def clear_estop(self) -> None:
-        """Takes a stop or a fault back: holds where the robot is now."""
+        """Clears a stop or a fault: holds the present position."""
         self._require_connected()
         with self._bus:
             self.driver.clear_estop()
@@ -195,7 +195,7 @@ class StreamedHAL:
         self._publish(state, command.motion)
 
     def _hold_at(self, state: Measured, reason: str) -> None:
-        """The driver holds the robot where it is; targets count from there."""
+        """Restarts the targets from the measured position, which the driver holds."""
         self._executor.seed(state.positions, reason)
         self._sent = frozen(state.positions)
         self._told_until = time.monotonic_ns()

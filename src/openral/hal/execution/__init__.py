@@ -1,1 +1,1 @@
-"""How a chunk is executed: row by row, then hold."""
+"""Executes chunks: row by row, then holding position."""

@@ -1,4 +1,4 @@
-"""From an ActionChunk to parts that can be executed, or to a refusal that says what is wrong."""
+"""Plans an ActionChunk: converts its slots to executable parts, or refuses it with the reason."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _JOINT_MODES: dict[ControlMode, Callable[[parts.Columns, Matrix, float], Part]] 
 
 @dataclass(frozen=True)
 class Plan:
-    """A chunk made ready."""
+    """A chunk that is ready to be executed; `dt` in s."""
 
     parts: tuple[Part, ...]
     dt: float
@@ -43,12 +43,12 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """Duration, in s."""
         return self.rows * self.dt
 
 
 class Planner:
-    """Plans chunks for a robot in the modes that its HAL can execute."""
+    """Plans chunks for a robot, in the control modes that its HAL can execute."""
 
     def __init__(self, robot: RobotDescription, modes: Set[ControlMode]) -> None:
         self._robot = robot
@@ -58,7 +58,7 @@ class Planner:
         self._effectors = {effector.name: effector for effector in robot.end_effectors}
 
     def plan(self, chunk: Any) -> Plan:
-        """All of the chunk or, with an error that names the offender, nothing of it."""
+        """Plans the whole chunk or raises an error that names the offender."""
         if not (np.isfinite(chunk.dt) and 1e-5 < chunk.dt <= MAX_DT_S):
             raise ConfigError(f"dt {chunk.dt:g} s of a chunk is not within (0, {MAX_DT_S:g}]")
         if chunk.rows < 1 or not chunk.slots:
@@ -177,7 +177,7 @@ class Planner:
         return parts.ToolPath(ik, data, dt, absolute=absolute, in_tool=in_tool)
 
     def _require_apart(self, found: list[Part]) -> None:
-        """No joint twice: slots are applied together."""
+        """Refuses a joint in two slots: slots are applied together."""
         names = list(self._column)
         taken: set[int] = set()
         for part in found:
@@ -189,7 +189,7 @@ class Planner:
 
 
 def gripper_ends(robot: RobotDescription, effector: EndEffector) -> tuple[float, float]:
-    """A gripper's closed and open position: closed is the limit nearer to zero."""
+    """A gripper's closed and open positions in rad or m: closed is the limit nearer to zero."""
     assert effector.gripper is not None
     ends = robot.joint(effector.gripper).position_range
     return min(ends, key=abs), max(ends, key=abs)

@@ -1,4 +1,4 @@
-"""ChunkExecutor: how every HAL executes chunks, row by row, and how it holds and stops."""
+"""ChunkExecutor: executes chunks row by row, holds and stops; used by every HAL."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from openral.manifest.joint import JointRole
 Vector = NDArray[np.float64]
 
 _NS = 1e-9
-# A servo may trail what it is told by this much of a joint's full speed; further away something
-# blocks the joint, and what it is told must not run off.
+# A joint may lag its target by this time at full speed; beyond that something blocks the joint, and
+# the target must not run away from it.
 _WINDUP_S = 0.25
 _END = 1e-9
 # A brake ends when the joint is slow or the time is up.
 _BRAKE_SLOW = 0.01
 _BRAKE_LONGEST_S = 0.4
 _STANDING = 0.05
-# A target this far from a standing joint is one that it cannot reach; less is the servo's sag.
+# A target this far from a joint at rest is one that it cannot reach; less is the servo's sag.
 _AWAY = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the servos are told for one tick."""
+    """The servos' command for one tick."""
 
     positions: Vector
-    """Targets of all joints."""
+    """Position targets of all joints, (dof,) in rad or m."""
     torques: Vector | None
-    """Torques of the joints that are driven by torque, NaN for all others; None: none is."""
+    """Torques of the torque-controlled joints, NaN for all others; None: there are none."""
     motion: Motion
     path: bool = False
-    """Whether the targets of successive ticks are a path that the joints must be on."""
+    """Whether the targets of successive ticks are a path that the joints must track."""
 
 
 class ChunkExecutor:
-    """Turns chunks into a stream of servo targets that never jumps.
+    """Turns chunks into a stream of servo targets without jumps.
 
-    `submit`, `hold`, `stop` and `clear` may come from any thread and act at the next `tick`, which
-    belongs to the thread that drives the robot. A newer chunk replaces the rest of an older one;
-    after the last row the pose is held; no joint is told to go faster than its limit.
+    Any thread may call `submit`, `hold`, `stop` and `clear`; they act at the next `tick`, which is
+    called by the thread that drives the robot. A newer chunk replaces the rest of an older one;
+    after the last row the robot holds position; no joint is commanded faster than its limit.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class ChunkExecutor:
     ) -> None:
         """Ticks further apart than `longest_gap_s` end a chunk: its timing is lost.
 
-        A stop first leads all joints to a standstill together within `ramp_s`. One that moves on
-        is told a place behind it, `brake_s` times its speed away, so that its servo slows it down
-        at once instead of letting it run on and pulling it back.
+        A stop first ramps all joints down to a standstill together within `ramp_s`. A joint that
+        still moves then gets a target behind it, `brake_s` times its speed away, so that its servo
+        slows it down at once instead of letting it overshoot and pulling it back.
         """
         self._brake_s, self._ramp_s = brake_s, ramp_s
         self._ramp_from: tuple[Vector, Vector] | None = None
@@ -94,7 +94,7 @@ class ChunkExecutor:
 
     @property
     def busy(self) -> bool:
-        """Whether a chunk is executed or waits to be, or joints still brake or a gripper moves."""
+        """Whether a chunk is executed or waiting, or joints still brake or a gripper moves."""
         moving = self._braking.any() or not np.array_equal(self._goal, self._told)
         return self._plan is not None or self._waiting is not None or bool(moving)
 
@@ -110,11 +110,11 @@ class ChunkExecutor:
 
     @property
     def motion(self) -> Motion:
-        """What the last tick did."""
+        """The command of the last tick."""
         return self._motion
 
     def seed(self, positions: Vector, reason: str = "connected") -> None:
-        """Forgets everything and holds here: after connecting, or after a scene was reset."""
+        """Drops everything and holds `positions`: after connecting, or after a scene reset."""
         with self._lock:
             self._told = np.array(positions, float)
             self._goal = self._told.copy()
@@ -123,7 +123,7 @@ class ChunkExecutor:
             self._rest(reason)
 
     def submit(self, chunk: Any, expires_ns: int | None = None) -> None:
-        """Executes a chunk from the next tick on, unless that comes later than `expires_ns`."""
+        """Executes a chunk from the next tick on, unless that is later than `expires_ns`."""
         plan = self._planner.plan(chunk)
         with self._lock:
             if self._stopped is not None:
@@ -131,14 +131,14 @@ class ChunkExecutor:
             self._waiting = (plan, expires_ns)
 
     def hold(self, reason: str) -> None:
-        """Drops all chunks and brakes what was in motion."""
+        """Drops all chunks and brakes the joints if one was in execution."""
         with self._lock:
             if self._plan is not None:
                 self._brake()
             self._drop(reason)
 
     def stop(self, reason: str) -> None:
-        """From the next tick on all joints are braked and then held where they are."""
+        """Latches a stop: from the next tick on all joints brake, then hold position."""
         with self._lock:
             if self._stopped is None:
                 self._stopped = reason
@@ -146,7 +146,7 @@ class ChunkExecutor:
             self._drop(f"estop: {self._stopped}")
 
     def clear(self) -> None:
-        """Takes a stop back: holds where the joints are at the next tick."""
+        """Clears a stop: holds the joints' position at the next tick."""
         with self._lock:
             if self._stopped is not None:
                 self._stopped = None
@@ -154,7 +154,10 @@ class ChunkExecutor:
                 self._drop("estop cleared")
 
     def tick(self, start_ns: int, end_ns: int, measured: Vector, velocities: Vector) -> Command:
-        """What the servos are told from `start_ns` to `end_ns`, given how the joints are."""
+        """The servos' command from `start_ns` to `end_ns`.
+
+        `measured` and `velocities`: the present joint state, (dof,), in rad, m and s.
+        """
         seconds = (end_ns - start_ns) * _NS
         with self._lock:
             self._take(start_ns, measured)
@@ -192,7 +195,7 @@ class ChunkExecutor:
         self._ramp_from = None
 
     def _spare_the_standing(self, measured: Vector, velocities: Vector) -> None:
-        """A robot that stands is not braked: each joint keeps its target, unless that is away."""
+        """Does not brake a robot at rest: each joint keeps its target unless it is out of reach."""
         if (np.abs(velocities) >= _STANDING)[self._braking].any():
             return
         away = self._braking & (np.abs(self._told - measured) > _AWAY)
@@ -201,13 +204,13 @@ class ChunkExecutor:
         self._braking[:] = False
 
     def _ramp_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
-        """All joints along the way that they are on, slower and slower."""
+        """Continues all joints in their direction of motion with decreasing speed."""
         if self._ramp_from is None:
             self._ramp_from = measured, np.clip(velocities, -self._speed, self._speed)
         place, speed = self._ramp_from
         self._braked_s += seconds
         left = max(0.0, 1.0 - self._braked_s / self._ramp_s)
-        way = 0.5 * self._ramp_s * (1.0 - left * left)  # of a speed that falls in a straight line
+        way = 0.5 * self._ramp_s * (1.0 - left * left)  # travel at a speed that decreases linearly
         place = np.clip(place + speed * way, self._low, self._high)
         self._told = np.where(self._braking, place, self._told)
         self._goal = np.where(self._braking, place, self._goal)
@@ -239,13 +242,13 @@ class ChunkExecutor:
         )
         command = Command(applied, torques, self._motion, torques is None)
         if self._elapsed >= plan.seconds - _END:
-            if torques is not None:  # nothing has slowed the joints down yet
+            if torques is not None:  # torque-controlled joints may still move
                 self._brake()
             self._drop("finished")
         return command
 
     def _row(self, plan: Plan, seconds: float, measured: Vector, reach: Vector) -> Vector | None:
-        """Sets the goals of a tick; returns torques if the plan has any."""
+        """Sets the goals of a tick; returns the torques if the plan has any."""
         self._elapsed = min(self._elapsed + seconds, plan.seconds)
         torques = None
         for part in plan.parts:
@@ -253,7 +256,7 @@ class ChunkExecutor:
             if part.torque:
                 torques = np.full(self._told.size, np.nan) if torques is None else torques
                 torques[part.columns] = values
-                # A servo that takes over from torque begins where the joint is.
+                # Position control that follows torque control starts at the measured position.
                 self._told[part.columns] = measured[part.columns]
                 self._goal[part.columns] = measured[part.columns]
             else:
@@ -261,7 +264,7 @@ class ChunkExecutor:
         return torques
 
     def _within(self, goal: Vector, reach: Vector) -> Vector:
-        """A step towards the goal within speed and range; a joint out of range may come back."""
+        """A step towards the goal within speed and range; a joint out of range may return."""
         told = self._told
         inside = np.clip(goal, np.minimum(self._low, told), np.maximum(self._high, told))
         return np.asarray(told + np.clip(inside - told, -reach, reach))

@@ -1,7 +1,7 @@
-"""Parts of a chunk in motion: where each slot wants its joints at a time after the chunk began.
+"""Parts of a chunk in execution: the targets of each slot's joints at a time since the start.
 
-Row i is reached at (i + 1)·dt; before row 0 stands what the servos were told when the chunk began,
-so no part begins with a jump.
+Row i is reached at (i + 1)·dt; the path to row 0 begins at the servo targets at the chunk's start,
+so that no part begins with a jump. `told`: the servo targets of all joints, (dof,) in rad or m.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Columns = NDArray[np.int_]
 
 
 class Part(Protocol):
-    """One slot. `values` are joint positions, or torques where `torque` is set."""
+    """One slot. Its `values` are joint positions, or torques if `torque` is set."""
 
     columns: Columns
     """Indices of the joints that it owns."""
@@ -29,14 +29,17 @@ class Part(Protocol):
     cartesian: bool
 
     def begin(self, told: Vector) -> None:
-        """Starts from the positions of all joints that the servos are told now."""
+        """Starts from the present servo targets of all joints."""
 
     def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """What its joints are to do; no joint should go further than `reach` from `told`."""
+        """Targets of its joints `seconds` after the start, (len(columns),).
+
+        No joint should move further than `reach` from `told`.
+        """
 
 
 class JointPath:
-    """Joint positions, straight from row to row."""
+    """Joint positions, interpolated linearly from row to row."""
 
     torque = cartesian = False
 
@@ -45,16 +48,16 @@ class JointPath:
         self._way = rows
 
     def begin(self, told: Vector) -> None:
-        """Row 0 is approached from here."""
+        """The path to row 0 begins here."""
         self._way = np.vstack([told[self.columns], self._rows])
 
     def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """The point on the path."""
+        """The interpolated point on the path."""
         return along(self._way, seconds / self._dt)
 
 
 class JointRates:
-    """Joint velocities: a path that begins wherever the joints are."""
+    """Joint velocities: a path that begins at the servo targets at the start."""
 
     torque = cartesian = False
 
@@ -64,16 +67,16 @@ class JointRates:
         self._start = np.zeros(rows.shape[1])
 
     def begin(self, told: Vector) -> None:
-        """Travel counts from here."""
+        """The travel is added to these positions."""
         self._start = told[self.columns].copy()
 
     def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """The start and the travel so far."""
+        """The start position plus the travel so far."""
         return self._start + along(self._travel, seconds / self._dt)
 
 
 class Steps:
-    """Rows that hold for their time each."""
+    """Rows that are constant for their dt each."""
 
     torque = cartesian = False
 
@@ -81,26 +84,26 @@ class Steps:
         self.columns, self._rows, self._dt = columns, rows, dt
 
     def begin(self, told: Vector) -> None:
-        """They need no start."""
+        """Does nothing: the rows do not depend on the start."""
 
     def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """The present row; at a boundary the row that ends there."""
+        """The current row; at a boundary the row that ends there."""
         row = int(np.ceil(seconds / self._dt - 1e-9)) - 1
         return np.asarray(self._rows[min(max(row, 0), len(self._rows) - 1)])
 
 
 class JointTorques(Steps):
-    """Torques."""
+    """Joint torques, in N·m (N for prismatic joints)."""
 
     torque = True
 
 
 class Grip(Steps):
-    """A gripper's goals; how fast it gets there is up to its speed limit."""
+    """A gripper's goals; it approaches them at its speed limit."""
 
 
 class BodyTwist:
-    """A planar base that follows arcs: forward, left and turning speed in its own frame."""
+    """A planar base that follows arcs: forward, left (m/s) and yaw rate (rad/s) in its frame."""
 
     torque = cartesian = False
 
@@ -109,7 +112,7 @@ class BodyTwist:
         self._way = [np.zeros(3)]
 
     def begin(self, told: Vector) -> None:
-        """Drives on from here."""
+        """Computes the pose at each row from here."""
         self._way = [told[self.columns].copy()]
         for twist in self._rows:
             self._way.append(driven(self._way[-1], twist, self._dt))
@@ -122,21 +125,25 @@ class BodyTwist:
 
 
 class ToolPath:
-    """Poses of a tool: absolute rows, or steps that add up in the base's or the tool's frame."""
+    """Poses of a tool: absolute rows, or steps that add up in the base or the tool frame."""
 
     torque, cartesian = False, True
 
     def __init__(
         self, ik: ToolIK, rows: Matrix, dt: float, *, absolute: bool, in_tool: bool = False
     ) -> None:
-        """Absolute rows are x y z and quaternion x y z w, others a shift and a rotation vector."""
+        """Absolute rows are x y z (m) and quaternion x y z w.
+
+        Other rows are steps: translation (m) and rotation vector (rad), in the base frame or, with
+        `in_tool`, in the tool frame.
+        """
         self.columns, self._ik, self._dt = ik.columns, ik, dt
         self._rows, self._absolute, self._in_tool = rows, absolute, in_tool
         self._way: list[Matrix] = []
         self._turns: list[Vector] = []
 
     def begin(self, told: Vector) -> None:
-        """Steps add up from the tool's present place."""
+        """Computes the pose at each row; steps add up from the tool's present pose."""
         self._way = [self._ik.pose(told)]
         for row in self._rows:
             self._way.append(_pose(row) if self._absolute else self._moved(self._way[-1], row))
@@ -146,7 +153,7 @@ class ToolPath:
         ]
 
     def values(self, seconds: float, told: Vector, reach: Vector) -> Vector:
-        """Joint positions that bring the tool towards its place on the path."""
+        """Joint positions that move the tool towards its pose on the path."""
         row = min(int(seconds / self._dt), len(self._rows) - 1)
         share = min(seconds / self._dt - row, 1.0)
         before, after = self._way[row], self._way[row + 1]
@@ -168,14 +175,14 @@ class ToolPath:
 
 
 def along(way: Matrix, at: float) -> Vector:
-    """The point `at` rows along a polyline, its last point beyond the end."""
+    """The point `at` rows along a polyline of shape (n, k); beyond its end the last point."""
     row = min(int(at), len(way) - 2)
     share = min(max(at - row, 0.0), 1.0)
     return np.asarray((1.0 - share) * way[row] + share * way[row + 1])
 
 
 def driven(pose: Vector, twist: Vector, seconds: float) -> Vector:
-    """Where a base is after driving with a constant twist in its own frame."""
+    """A base's pose (x, y, yaw) after driving with a constant twist in its own frame."""
     x, y, yaw = pose
     turn = twist[2] * seconds
     sine = np.sinc(turn / np.pi)  # sin(turn) / turn

@@ -1,9 +1,9 @@
-"""ToolIK: differential inverse kinematics of one end effector, on the manifest's own chain.
+"""ToolIK: differential inverse kinematics of one end effector, on the manifest's kinematic chain.
 
 Damped least squares: of all joint steps that bring the tool nearer it takes the smallest, and it
-scales a step down as a whole until every joint keeps to its rate. It needs no simulator, so
-cartesian modes are the same thing on a twin and on hardware. Under a safety kernel it is not used:
-the kernel hands on the joint rows that it proved.
+scales a step down as a whole until every joint keeps its speed limit. It needs no simulator, so
+that Cartesian modes are the same on a twin and on hardware. Behind a safety kernel it is not used:
+the kernel passes on the joint rows that it has proven.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NEAR = 2e-3
 
 
 class ToolIK:
-    """Poses and joint steps of a tool, in the robot's base frame."""
+    """Poses and joint steps of a tool; poses are in the robot's base frame."""
 
     def __init__(self, robot: RobotDescription, effector: EndEffector) -> None:
         self._kinematics = Kinematics(robot)
@@ -37,7 +37,7 @@ class ToolIK:
         chain = _chain(robot, effector.link)
         columns = [robot.joint_names.index(j.mimic.joint if j.mimic else j.name) for j in chain]
         self.columns = np.array(sorted(set(columns)), dtype=int)
-        """The driven joints that move the tool, by index."""
+        """Indices of the driven joints that move the tool."""
         self._children = np.array([links.index(joint.child) for joint in chain], dtype=int)
         axes = np.array([joint.axis for joint in chain], float).reshape(-1, 3)
         self._axes = (axes / np.linalg.norm(axes, axis=1, keepdims=True))[:, :, None]
@@ -51,17 +51,17 @@ class ToolIK:
         self._damping = _DAMPING**2 * np.eye(6)
 
     def pose(self, q: Vector) -> Matrix:
-        """The tool in the base frame, 4×4, for all driven joints' positions."""
+        """The tool's pose in the base frame, 4×4; `q`: positions of all driven joints, (dof,)."""
         poses = self._kinematics.poses(q)
         return np.asarray(_inverse(poses[self._base]) @ poses[self._link] @ self._tcp)
 
     def towards(self, q: Vector, target: Matrix, reach: Vector) -> Vector:
-        """All joints after a step towards the target in which none moves further than `reach`."""
+        """All joints after a step towards `target` (4×4); none moves further than `reach`."""
         out = np.array(q, float)
         for _ in range(_ITERATIONS):
             error, jacobian = self._linearised(out, target)
             out[self.columns] += self._step(out[self.columns], error, jacobian)
-            if float(error @ error) < _NEAR**2:  # one step does it; the next tick mends the rest
+            if float(error @ error) < _NEAR**2:  # close enough: the next tick corrects the rest
                 break
         moved = out[self.columns] - q[self.columns]
         ratio = np.abs(moved) / reach[self.columns]
@@ -69,7 +69,7 @@ class ToolIK:
         return out
 
     def _step(self, q: Vector, error: Vector, jacobian: Matrix) -> Vector:
-        """The damped step; a joint that it would push out of its range does not take part."""
+        """The damped step; a joint that it would push out of its range is excluded."""
         used, free = jacobian, np.ones(q.size, dtype=bool)
         while True:
             step = used.T @ np.linalg.solve(used @ used.T + self._damping, error)
@@ -81,9 +81,9 @@ class ToolIK:
             used = jacobian * free
 
     def _linearised(self, q: Vector, target: Matrix) -> tuple[Vector, Matrix]:
-        """What the tool lacks to the target (shift, rotation vector), and its Jacobian.
+        """The tool's error to the target (translation, rotation vector), (6,), and its Jacobian.
 
-        Both in the root's frame, which saves turning every joint's frame into the base's.
+        Both in the root frame, which saves rotating every joint's frame into the base frame.
         """
         poses = self._kinematics.poses(q)
         tool = poses[self._link] @ self._tcp

@@ -1,1 +1,1 @@
-"""The HAL's side of the safety gate, and what it reports."""
+"""The HAL's side of the safety gate, and its reports."""

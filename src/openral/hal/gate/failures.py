@@ -1,4 +1,4 @@
-"""FailureReports: tells the graph what went wrong in the HAL's node, at most once a second each."""
+"""FailureReports: publishes failures of the HAL node, each reason at most once a second."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FailureReports:
         self._out = ports.publisher("openral_msgs/msg/FailureTrigger", topics.FAILURE, STATE)
         self._told: dict[str, float] = {}
         self.last = ""
-        """The last one, for diagnostics."""
+        """The last failure, for diagnostics."""
         self.count = 0
 
     def report(
@@ -39,7 +39,7 @@ class FailureReports:
         trace_id: bytes = NO_TRACE,
         evidence: Mapping[str, Any] | None = None,
     ) -> None:
-        """Tells it, unless the same reason was told within the last second."""
+        """Publishes and logs a failure, unless the same reason was within the last second."""
         self.count += 1
         self.last = f"{reason}: {detail}"
         steady = time.monotonic()

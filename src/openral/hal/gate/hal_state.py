@@ -1,4 +1,4 @@
-"""HalState: what the HAL does with the motors, and the proof that a stop was applied."""
+"""HalState: publishes what the HAL executes, and confirms stops that were applied."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from openral.ros.node.node import time_message
 
 @dataclass
 class GateRecord:
-    """What gate and stop have seen; written on the executor's thread, read on any."""
+    """Counters of the gate and of stops; written on the executor's thread, read on any."""
 
     refused: Refusals
     unsupported: int = 0
     """Actions that the HAL could not execute."""
     held_back: int = 0
-    """Valid actions that came while the kernel could not be relied on."""
+    """Valid actions that arrived while the kernel was not trusted or the robot was stopped."""
     epoch: int = 0
     sequence: int = 0
-    """Of the last action taken."""
+    """Of the last action accepted."""
     stop_epoch: int = 0
     stop_beat: int = 0
-    """The e-stop that was applied last."""
+    """Heartbeat of the e-stop that was applied last."""
 
 
 class HalStateBridge:
-    """Publishes at the joint states' rate, and at once when a motion begins or ends."""
+    """Publishes at the rate of joint states, and at once when a motion begins or ends."""
 
     def __init__(self, ports: Ports, hal: HAL, time: GraphTime, record: GateRecord) -> None:
         self._hal, self._time, self._record = hal, time, record
@@ -44,10 +44,10 @@ class HalStateBridge:
         )
 
     def publish(self, snapshot: Snapshot | None = None) -> None:
-        """Tells one measurement, or the latest; from any thread, never one after a newer one."""
+        """Publishes a measurement, else the latest; on any thread, never one after a newer one."""
         found = snapshot or self._hal.read_state()
         with self._lock:
-            if 0 < self._last_ns - found.stamp_ns < NS:  # further back: a clock was set
+            if 0 < self._last_ns - found.stamp_ns < NS:  # further back: a clock was reset
                 return
             self._last_ns = found.stamp_ns
             self._out.publish(lambda: self._message(found))

@@ -1,7 +1,7 @@
-"""KernelWatch: follows the kernel's heartbeat, and stops the robot when it says so or falls silent.
+"""KernelWatch: monitors the kernel's heartbeat; stops the robot on its command or its silence.
 
-The kernel is relied on only if it was heard unarmed first, and until it is missed: one that comes
-back from a silence still armed cannot move the robot before an operator has reset it.
+The kernel is trusted only if its first heartbeat was unarmed, and until a heartbeat is missing: one
+that returns from a silence still armed cannot move the robot before an operator has reset it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from openral.safety.node.safety_status import Mode
 
 CHECK_S = 0.005
 _ATTENTIVE_S = 0.03
-"""Longest part of a gap between checks that counts as silence: who slept may have slept through a
-beat, which is heard right after."""
+"""Longest part of a gap between checks that counts as silence: during a longer gap this thread
+itself may have slept while a heartbeat arrived, which it receives right afterwards."""
 _ASLEEP_S = 0.25
-"""A gap between checks after which this node itself has been standing still."""
+"""A gap between checks from which on this node itself counts as stalled."""
 _AGAIN_S = 0.1
-"""How often an event or a stop that had no effect is repeated."""
+"""Period at which an event, or a stop without effect, is repeated."""
 _CLEARED_S = 0.5
-"""How long after a reset a measurement may still show the stop before it."""
+"""How long after a reset a measurement may still show the previous stop."""
 _ARMED = (Mode.ARMED, Mode.RECOVERY)
 
 
 class KernelWatch:
-    """Knows whether the robot may move; everything here runs on the executor's thread."""
+    """Decides whether the robot may move; everything here runs on the executor's thread."""
 
     def __init__(
         self,
@@ -47,37 +47,37 @@ class KernelWatch:
         report: Callable[[str, str], None],
         steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`patience_s`: longest silence of the kernel; None: it runs in step with this node.
+        """`patience_s`: longest silence of the kernel; None: it runs in lock-step with this node.
 
-        Where it is longer than a thread may sleep unnoticed on a robot, simulated time waits for
-        the kernel, and this node's own delays cost nothing but time.
+        If it is longer than the gap allowed between checks on a robot, simulated time waits for the
+        kernel, and delays of this node do no harm. `steady`: timeout clock in s.
         """
         self._steady = steady
         self._hal, self._clock, self._record = hal, clock, record
         self._patience_s, self._report = patience_s, report
         self._asleep_s = max(_ASLEEP_S, patience_s or 0.0)
         self.on_stop: Callable[[], None] = lambda: None
-        """Called when a stop is in force."""
+        """Called when a stop has been applied."""
         self.longest_silence_s = 0.0
-        """Longest time between two heartbeats."""
+        """Longest silence between two heartbeats, in s."""
         self._place = (0, 0)
         self._mode: Mode | None = None
         self._distrusted = ""
         self._own_event: Any = None
         self._asked = False
-        """Whether somebody asked for a stop that the kernel has not confirmed."""
+        """Whether a stop was requested that the kernel has not confirmed."""
         self._silent_s = self._checked_s = self._beat_s = 0.0
         self._event_s = self._stop_s = self._cleared_s = float("-inf")
 
     @property
     def summary(self) -> str:
-        """Armed, or what it is instead."""
+        """The kernel's mode, or why it is not trusted."""
         if self._distrusted:
             return self._distrusted
         return "not heard" if self._mode is None else self._mode.name.lower()
 
     def open(self, ports: Ports) -> None:
-        """Begins to listen, and relies on nothing that was heard before."""
+        """Subscribes; nothing received before counts."""
         self._mode, self._distrusted = None, ""
         kind = "openral_msgs/msg/EStopEvent"
         self._events = ports.publisher(kind, topics.ESTOP, topics.COMMAND)
@@ -90,7 +90,7 @@ class KernelWatch:
             ports.wall_timer(CHECK_S, self.check)
 
     def may_move(self) -> bool:
-        """Whether the kernel is alive, armed and trusted."""
+        """Whether the kernel is alive, armed and trusted; checks for silence first."""
         self.check()
         return self._armed
 
@@ -99,7 +99,7 @@ class KernelWatch:
         return self._mode in _ARMED and not self._distrusted
 
     def heard(self, state: Any) -> None:
-        """Takes a heartbeat; one that is not newer than the last is none."""
+        """Takes a heartbeat; one that is not newer than the last is ignored."""
         place = (int(state.epoch), int(state.beat))
         if place <= self._place:
             return
@@ -124,7 +124,7 @@ class KernelWatch:
             if could:
                 self._hal.hold("kernel restarted" if restarted else "kernel idle")
         elif restarted or before is None:
-            # Nobody armed it for the robot as this node has found it.
+            # It was not armed for the state in which this node has found the robot.
             self._distrust("kernel_unknown", "the kernel was armed when it was first heard")
         elif not self._distrusted:
             self._follow(before)
@@ -132,7 +132,7 @@ class KernelWatch:
             self._tell(self._distrusted)
 
     def _follow(self, before: Mode | None) -> None:
-        """The kernel is armed and relied on."""
+        """Clears the stop after a reset: the kernel is armed and trusted."""
         if not self._stopped:
             return
         now = self._steady()
@@ -147,7 +147,7 @@ class KernelWatch:
             self.fault("clear_failed", str(error))
 
     def check(self) -> None:
-        """Notices silence, of the kernel and of this very thread; call it often."""
+        """Detects silence of the kernel and stalls of this thread itself; call it often."""
         now = self._steady()
         asleep, self._checked_s = now - self._checked_s, now
         self._silent_s += min(asleep, _ATTENTIVE_S)
@@ -157,26 +157,26 @@ class KernelWatch:
             self.fault("hal_asleep", f"this node stood still for {asleep * 1e3:.0f} ms")
             return
         silent_s = now - self._beat_s
-        # Of a thread that wakes now and then, each time too late to count, more cannot be asked.
+        # A thread that wakes rarely counts too little silence per check: limit the time itself.
         overdue = silent_s > self._asleep_s and self._silent_s > _ATTENTIVE_S
         if overdue or self._silent_s > self._patience_s:
             silent = f"{silent_s * 1e3:.0f} ms"
             self.fault("heartbeat_lost", f"no heartbeat of the kernel for {silent}")
 
     def fault(self, reason: str, detail: str) -> None:
-        """Holds, and tells everybody to stop: nothing moves before a reset."""
+        """Holds position and publishes a stop event: nothing moves before a reset."""
         self._distrust(reason, detail)
         self._tell(reason)
 
     def _distrust(self, reason: str, detail: str) -> None:
         first, self._distrusted = not self._distrusted, reason
         if first:
-            with contextlib.suppress(TransportError):  # what is not there any more cannot move
+            with contextlib.suppress(TransportError):  # a HAL that is gone cannot move the robot
                 self._hal.hold(reason)
             self._report(reason, detail)
 
     def _on_event(self, event: Any) -> None:
-        """Somebody asks for a stop: it is applied before the kernel confirms it."""
+        """Takes a stop event: the stop is applied before the kernel confirms it."""
         if event is not self._own_event and self._mode is not Mode.ESTOPPED:
             self._distrusted = self._distrusted or "estop"
             fresh, self._asked = not self._asked, True
@@ -187,13 +187,13 @@ class KernelWatch:
     def _stopped(self) -> bool:
         try:
             return self._hal.read_state().motion.status is HalStatus.STOPPED
-        except OpenralError:  # a HAL that cannot measure has not shown that it stands
+        except OpenralError:  # a HAL that cannot measure has not proven its stop
             return False
 
     def _stop(self, reason: str, fresh: bool) -> bool:
-        """Applies a stop, or repeats one that had no effect; whether it is in force.
+        """Applies a stop, or repeats one that had no effect; returns whether it is in force.
 
-        A fresh one is applied in any case: what was measured may be older than the last reset.
+        A fresh stop is always applied: the last measurement may be older than the last reset.
         """
         if not fresh and self._stopped:
             return True

@@ -1,4 +1,4 @@
-"""The HAL's side of the gate: nothing moves the robot but what the kernel has sealed."""
+"""The HAL's side of the gate: only actions sealed by the kernel move the robot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Report = Callable[[str, str, bytes], None]
 
 
 class SafeActionGate:
-    """Hands sealed, fresh actions to the HAL while the kernel can be relied on."""
+    """Passes sealed, fresh actions to the HAL while the kernel is trusted."""
 
     def __init__(
         self,
@@ -31,17 +31,17 @@ class SafeActionGate:
         may_move: Callable[[], bool],
         report: Report,
     ) -> None:
-        """`may_move` tells whether the kernel is alive and armed."""
+        """`may_move`: whether the kernel is alive, armed and trusted."""
         self._hal, self._time, self._gatekeeper = hal, time, gatekeeper
         self._record, self._may_move, self._report = record, may_move, report
 
     def open(self, ports: Ports) -> None:
-        """Begins to listen."""
+        """Subscribes to SafeActions."""
         kind = "openral_msgs/msg/SafeAction"
         ports.subscribe(kind, topics.SAFE_ACTION, self.take, topics.COMMAND, raw=True)
 
     def take(self, payload: bytes) -> None:
-        """Handles what came as a SafeAction."""
+        """Handles the CDR of a SafeAction."""
         action = self._gatekeeper.check(payload)
         if action is None:
             cause = self._gatekeeper.last_refusal
@@ -59,7 +59,7 @@ class SafeActionGate:
             span.set(taken=self._execute(action, trace_id))
 
     def _execute(self, action: Any, trace_id: bytes) -> bool:
-        # From here on an action is known by the number under which it was approved.
+        # From here on an action is identified by the sequence number of its approval.
         action.chunk.sequence = action.sequence
         expires = int(action.expires.sec) * NS + int(action.expires.nanosec)
         try:

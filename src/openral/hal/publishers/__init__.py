@@ -1,1 +1,1 @@
-"""What the HAL's node publishes: one kind of data each, attached by capability."""
+"""Publishers of the HAL node: one kind of data each, attached by capability."""

@@ -1,4 +1,4 @@
-"""Applied actions: every row that the motors were given, the requested beside the applied."""
+"""Applied actions: every row that was sent to the motors, with requested and applied targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openral.ros.qos import STATE
 
 
 class AppliedActionBridge:
-    """Publishes when a row begins."""
+    """Publishes each row when it begins."""
 
     def __init__(self, ports: Ports, time: GraphTime) -> None:
         self._time = time
@@ -22,7 +22,7 @@ class AppliedActionBridge:
         self._last = (0, -1)
 
     def begins(self, snapshot: Snapshot) -> bool:
-        """Whether this measurement is the first of a row; to be asked of each, in order."""
+        """Whether this measurement is the first of a row; call it for each, in order."""
         motion = snapshot.motion
         place = (motion.sequence, motion.row)
         fresh = motion.status is HalStatus.EXECUTING and place != self._last
@@ -30,7 +30,7 @@ class AppliedActionBridge:
         return fresh
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Tells the row that has begun."""
+        """Publishes the row that has begun."""
         motion = snapshot.motion
         self._out.publish(
             lambda: msg.AppliedAction(

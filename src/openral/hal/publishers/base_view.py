@@ -1,4 +1,4 @@
-"""BaseView: things of the robot's root frame, seen from its base frame."""
+"""BaseView: transforms from the robot's root frame to its base frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOX = 1
 
 
 class BaseView:
-    """Where the base frame is; for a mobile robot it moves."""
+    """Tracks the base frame, which moves on a mobile robot."""
 
     def __init__(self, robot: RobotDescription) -> None:
         self._kinematics = Kinematics(robot)
@@ -29,7 +29,7 @@ class BaseView:
         return np.asarray(self._kinematics.poses(q)[self._index], float)
 
     def from_root(self, snapshot: Snapshot) -> Matrix:
-        """The 4×4 matrix that takes the root's coordinates to the base's."""
+        """The 4×4 matrix that transforms root coordinates to base coordinates."""
         if not self._mobile:
             return self._fixed
         return np.asarray(np.linalg.inv(self._base(snapshot.positions)), float)
@@ -38,7 +38,10 @@ class BaseView:
 def box(
     name: str, pose: Matrix, half: tuple[float, float, float], from_root: Matrix
 ) -> msg.CollisionPrimitive:
-    """A box whose pose in the root's frame is x y z and quaternion w x y z."""
+    """A box in the base frame.
+
+    `pose`: in the root frame, x y z in m and quaternion w x y z. `half`: half extents in m.
+    """
     turn = Rotation.from_matrix(from_root[:3, :3]) * Rotation.from_quat(pose[3:], scalar_first=True)
     x, y, z = (from_root[:3, :3] @ pose[:3] + from_root[:3, 3]).tolist()
     qx, qy, qz, qw = turn.as_quat().tolist()

@@ -1,4 +1,4 @@
-"""/clock: gives the graph the simulation's time."""
+"""/clock: publishes the simulation's time for the graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVERY_NS = 8_000_000
 
 
 class ClockBridge:
-    """Tells simulated time at 125 Hz, and always before something is published with its stamp."""
+    """Publishes simulated time at 125 Hz, and always before a message that carries its stamp."""
 
     def __init__(self, ports: Ports) -> None:
         self._publisher = ClockPublisher(ports.node)
@@ -24,14 +24,14 @@ class ClockBridge:
         self._told_ns = -_EVERY_NS
 
     def tick(self, now_ns: int, needed: bool) -> None:
-        """Told at every tick; `needed`: something with this stamp is about to be published."""
+        """Call at every tick; `needed`: a message with this stamp is about to be published."""
         if needed or now_ns - self._told_ns >= _EVERY_NS:
             self._publisher.publish(now_ns)
             self._told_ns = now_ns
             self._publish_sealed()
 
     def repeat(self) -> None:
-        """Sends the last time again: what waits for it may have missed it."""
+        """Publishes the last time again: a node that waits for it may have missed it."""
         self._publisher.repeat()
         self._publish_sealed()
 

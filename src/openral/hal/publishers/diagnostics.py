@@ -1,4 +1,4 @@
-"""/diagnostics: how the HAL's node is, once a second."""
+"""/diagnostics: publishes the health of the HAL node once a second."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _OK, _WARN, _ERROR = 0, 1, 2
 
 
 class DiagnosticsBridge:
-    """Publishes what a node gathers about itself; an error that is new makes the level ERROR."""
+    """Publishes values that the node gathers; a new failure makes the level ERROR."""
 
     def __init__(
         self, ports: Ports, name: str, clock: GraphTime, gather: Callable[[], dict[str, str]]
     ) -> None:
-        """`gather` gives all values; `failures` counts what went wrong, `failure` is the last."""
+        """`gather` returns all values; `failures` is the number of failures, `failure` the last."""
         self._name, self._clock, self._gather = name, clock, gather
         kind = "diagnostic_msgs/msg/DiagnosticArray"
         self._out = ports.publisher(kind, topics.DIAGNOSTICS, STATE)
@@ -29,7 +29,7 @@ class DiagnosticsBridge:
         ports.wall_timer(_EVERY_S, self.publish)
 
     def publish(self) -> None:
-        """Tells how things are now."""
+        """Publishes the present values."""
         values = self._gather()
         new, self._failures = values["failures"] != self._failures, values["failures"]
         level = _ERROR if new else _OK if values["kernel"] == "armed" else _WARN

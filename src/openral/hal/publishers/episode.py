@@ -1,4 +1,4 @@
-"""How the scene's task stands: for whoever must know that it is done, or begin the next one."""
+"""Progress of the scene's task: publishes the episode and offers the service to reset it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from openral.ros import msg
 
 
 class EpisodeBridge:
-    """Publishes changes as JSON, latched, and begins the next episode when asked to."""
+    """Publishes changes as JSON, latched, and begins the next episode on request."""
 
     def __init__(self, ports: Ports, hal: HAL, armed: Callable[[], bool]) -> None:
-        """`armed` tells whether an action might come at any moment."""
+        """`armed`: whether an action may arrive at any moment."""
         self._hal, self._armed = hal, armed
         self._out = ports.publisher("std_msgs/msg/String", topics.EPISODE, LATCHED)
         self._told: Episode | None = None
@@ -28,7 +28,7 @@ class EpisodeBridge:
             ports.service("std_srvs/srv/Trigger", topics.RESET_SCENE, self._reset)
 
     def publish(self, episode: Episode) -> None:
-        """Tells it if it has changed."""
+        """Publishes the episode if it has changed."""
         if episode != self._told:
             self._told = episode
             fields = dataclasses.asdict(episode)

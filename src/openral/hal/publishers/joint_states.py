@@ -1,4 +1,4 @@
-"""Joint states: what every node knows of the robot's pose."""
+"""Joint states: publishes the measured joint positions and velocities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JointStateBridge:
         )
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Tells one measurement."""
+        """Publishes one measurement."""
         self._out.publish(
             lambda: msg.JointState(
                 header=msg.Header(stamp=time_message(self._time.of(snapshot.stamp_ns))),

@@ -1,4 +1,4 @@
-"""MobileBaseBridge: where a mobile base is and how it moves."""
+"""MobileBaseBridge: publishes the odometry of a mobile base."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from openral.ros.node.node import time_message
 
 
 class MobileBaseBridge:
-    """/odom, and the transform from the root to the base; the twist is in the base's own frame."""
+    """/odom, and the transform from root to base; the twist is in the base frame."""
 
     def __init__(self, ports: Ports, robot: RobotDescription, time: GraphTime) -> None:
         self._robot, self._time = robot, time
         self._out = ports.sealed_publisher("nav_msgs/msg/Odometry", topics.ODOM, topics.STATE)
 
     def publish(self, snapshot: Snapshot) -> msg.TransformStamped:
-        """Tells one measurement; returns the transform for whoever publishes /tf."""
+        """Publishes one measurement; returns the transform for the publisher of /tf."""
         base, robot = base_state(self._robot, snapshot), self._robot
         stamp = time_message(self._time.of(snapshot.stamp_ns))
         header = msg.Header(stamp=stamp, frame_id=robot.root)

@@ -1,4 +1,4 @@
-"""The task's objects, with pose and size, as a perfect perception would deliver them."""
+"""Publishes the task's objects with their true pose and size, as perfect perception would."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.ros.qos import SENSOR
 
 
 class ObjectsBridge:
-    """Publishes at the joint states' rate; simulation only."""
+    """Publishes at the rate of joint states; simulation only."""
 
     def __init__(
         self, ports: Ports, robot: RobotDescription, view: BaseView, time: GraphTime
@@ -25,11 +25,11 @@ class ObjectsBridge:
 
     @property
     def heard(self) -> bool:
-        """Whether anybody listens."""
+        """Whether there are subscribers."""
         return self._out.has_subscribers
 
     def publish(self, snapshot: Snapshot, objects: tuple[SceneObject, ...]) -> None:
-        """Tells where they were at the snapshot's time."""
+        """Publishes their poses at the snapshot's time."""
         seen_from = self._view.from_root(snapshot)
         stamp = time_message(self._time.of(snapshot.stamp_ns))
         self._out.publish(

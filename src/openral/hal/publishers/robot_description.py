@@ -1,4 +1,4 @@
-"""/robot_description: the robot's URDF, for RViz and planners."""
+"""/robot_description: publishes the robot's URDF, for RViz and planners."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from openral.ros.qos import LATCHED
 
 
 def publish_description(ports: Ports, robot: RobotDescription) -> None:
-    """Tells it once, to late joiners too."""
+    """Publishes it once, latched for late subscribers."""
     out = ports.publisher("std_msgs/msg/String", topics.ROBOT_DESCRIPTION, LATCHED)
     out.publish(msg.String(data=urdf_text(robot)))

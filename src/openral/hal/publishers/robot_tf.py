@@ -1,4 +1,4 @@
-"""The robot's tree of frames: moving joints on /tf, everything fixed on /tf_static."""
+"""Publishes the robot's frames: moving joints on /tf, everything fixed on /tf_static."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORLD = "world"
 
 
 class RobotTF:
-    """Publishes the manifest's chain; a mobile base's own joints are left to its odometry."""
+    """Publishes the manifest's chain; a mobile base's own joints are covered by its odometry."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class RobotTF:
         time: GraphTime,
         root_pose: Matrix | None = None,
     ) -> None:
-        """`root_pose`: the robot's root in the frame `world`, where that is known."""
+        """`root_pose`: the robot's root in the frame `world`, 4×4; None: not known."""
         self._time = time
         self._out = ports.publisher("tf2_msgs/msg/TFMessage", "/tf", TF_QOS)
         self._moving = _Moving(robot)
@@ -46,7 +46,7 @@ class RobotTF:
         static.publish(msg.TFMessage(frames))
 
     def publish(self, snapshot: Snapshot, odometry: msg.TransformStamped | None = None) -> None:
-        """Tells one measurement; the base's transform travels in the same message."""
+        """Publishes one measurement; the base's transform goes into the same message."""
         stamp = time_message(self._time.of(snapshot.stamp_ns))
         self._out.publish(
             lambda: msg.TFMessage(
@@ -57,7 +57,7 @@ class RobotTF:
 
 
 class _Moving:
-    """The transforms of all joints that move, those that follow another included."""
+    """The transforms of all moving joints, mimic joints included."""
 
     def __init__(self, robot: RobotDescription) -> None:
         column = {name: i for i, name in enumerate(robot.joint_names)}
@@ -99,7 +99,7 @@ def _axis(joint: Joint) -> Matrix:
 
 
 def fixed_frames(robot: RobotDescription) -> list[msg.TransformStamped]:
-    """Fixed joints, tool points, and sensors with their optical frames."""
+    """Transforms of fixed joints, tool centre points, and sensors with their optical frames."""
     links = {link.name for link in robot.links}
     found: dict[str, msg.TransformStamped] = {}
 
@@ -120,6 +120,6 @@ def fixed_frames(robot: RobotDescription) -> list[msg.TransformStamped]:
         link, pose = sensor_frame(robot, sensor)
         places.append((link, sensor.frame_id, pose))
     for link, frame, pose in places:
-        if frame not in links:  # a link of that name is where the frame is already
+        if frame not in links:  # a link of that name already has a frame
             add(link, frame, pose)
     return list(found.values())

@@ -1,4 +1,4 @@
-"""StatePump: publishes what was measured on a thread of its own, so that no simulation waits."""
+"""StatePump: publishes measurements on a thread of its own, so that no simulation waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class StatePump(Generic[T]):
-    """Hands items to a call in order, on its thread."""
+    """Passes items to `call` in order, on its own thread."""
 
     def __init__(self, call: Callable[[T], None]) -> None:
         """`call` must not raise."""
@@ -21,11 +21,11 @@ class StatePump(Generic[T]):
         self._thread.start()
 
     def offer(self, item: T) -> None:
-        """Gives it an item; returns at once."""
+        """Queues an item; returns at once."""
         self._items.put(item)
 
     def close(self) -> None:
-        """Ends the thread after the items that it was given."""
+        """Ends the thread after the queued items."""
         self._items.put(None)
         if threading.current_thread() is not self._thread:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""The window in which a simulation can be watched, where there is a display."""
+"""A window that shows the simulation, if there is a display."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Viewer:
         try:
             import mujoco.viewer
 
-            # Without panels: their sliders would move the robot past the kernel.
+            # Without panels: their sliders would move the robot, bypassing the kernel.
             self._window = mujoco.viewer.launch_passive(
                 handles.model, handles.data, show_left_ui=False, show_right_ui=False
             )
@@ -42,7 +42,7 @@ class Viewer:
             log.warning("no viewer", error=str(error))
 
     def _look_at(self, places: Any) -> None:
-        """Turns the camera to all that stands in the scene."""
+        """Points the viewer's camera at all bodies of the scene; `places`: (n, 3) in m."""
         middle = places.mean(axis=0)
         with self._window.lock():
             camera = self._window.cam
@@ -51,7 +51,7 @@ class Viewer:
             camera.azimuth, camera.elevation = 140.0, -25.0
 
     def tick(self, now_ns: int) -> None:
-        """Shows the present state, at 30 Hz; a closed window is not opened again."""
+        """Shows the present state at 30 Hz; a closed window is not opened again."""
         if self._window is not None and self._pacer.due(now_ns):
             if self._window.is_running():
                 self._window.sync()

@@ -1,4 +1,4 @@
-"""Known obstacles: the boxes of a scene that never move, for the kernel and whoever plans."""
+"""Publishes known obstacles: the static boxes of a scene, for the kernel and planners."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from openral.sim.rollout import StaticBox
 
 _EVERY_NS = 500_000_000
 _MOVED = 0.01
-"""Way of the base, in metres or in the turn's sine, after which the boxes are told anew."""
+"""Change of the base's transform, in m or in its rotation matrix, after which the boxes are
+published again."""
 
 
 class WorldCollisionBridge:
-    """Publishes the boxes twice a second, and whenever a mobile base has moved against them."""
+    """Publishes the boxes twice a second, and whenever a mobile base has moved."""
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class WorldCollisionBridge:
         self._seen_from: Matrix = np.eye(4)
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Tells the boxes if it is time to; called at the joint states' rate."""
+        """Publishes the boxes if they are due; called at the rate of joint states."""
         now, seen_from = snapshot.stamp_ns, self._view.from_root(snapshot)
         moved = bool(self._boxes) and bool((np.abs(seen_from - self._seen_from) > _MOVED).any())
         if self._told_ns is not None and now - self._told_ns < _EVERY_NS and not moved:

@@ -1,1 +1,1 @@
-"""Cameras, depth, clouds and scans on the bus, each at its own rate."""
+"""Publishers of sensor data: images, depth, point clouds and scans, each at its own rate."""

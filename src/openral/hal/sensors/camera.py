@@ -1,4 +1,4 @@
-"""Colour cameras: picture and pinhole model."""
+"""Colour cameras: publishes image and pinhole model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openral.sim.rollout import CameraInfo, Image
 
 
 class CameraStream:
-    """`image` (rgb8) and `camera_info` of one camera, with the stamp of the picture."""
+    """`image` (rgb8) and `camera_info` of one camera, with the stamp of the image."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class CameraStream:
         return self._image.has_subscribers or self._about.has_subscribers
 
     def take(self) -> None:
-        """See SensorStream; who listens to camera_info alone needs no picture drawn."""
+        """See SensorStream; with subscribers of camera_info only, no image is rendered."""
         if not self._image.has_subscribers:
             self._tell(self._time.now())
             return
@@ -55,7 +55,7 @@ class CameraStream:
 
 
 def image_message(header: msg.Header, pixels: Image) -> msg.Image:
-    """A picture as rgb8; its bytes are not copied."""
+    """An image of shape (height, width, 3) as rgb8; its bytes are not copied."""
     height, width, _ = pixels.shape
     return msg.Image(
         header=header,

@@ -1,4 +1,4 @@
-"""A camera's pinhole model as ROS tells it."""
+"""A camera's pinhole model as a CameraInfo message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openral.ros import msg
 
 
 def camera_info(header: msg.Header, size: tuple[int, int], lens: Intrinsics) -> msg.CameraInfo:
-    """Without distortion: simulated lenses have none."""
+    """A CameraInfo without distortion, as simulated lenses have none; `size`: width, height."""
     width, height = size
     k = [lens.fx, 0.0, lens.cx, 0.0, lens.fy, lens.cy, 0.0, 0.0, 1.0]
     p = [lens.fx, 0.0, lens.cx, 0.0, 0.0, lens.fy, lens.cy, 0.0, 0.0, 0.0, 1.0, 0.0]

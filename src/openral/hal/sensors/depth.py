@@ -1,4 +1,4 @@
-"""Depth cameras: distances as a picture (REP 118), with the pinhole model."""
+"""Depth cameras: publishes depth images (REP 118) and the pinhole model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openral.sim.rollout import Depth
 
 
 class DepthStream:
-    """`depth` (32FC1, metres) and `camera_info` of one camera."""
+    """`depth` (32FC1, in m) and `camera_info` of one camera."""
 
     def __init__(
         self, ports: Ports, hal: DepthSource, time: GraphTime, sensor: DepthCamera
@@ -34,7 +34,7 @@ class DepthStream:
         return self._depth.has_subscribers or self._about.has_subscribers
 
     def take(self) -> None:
-        """See SensorStream; who listens to camera_info alone needs no picture drawn."""
+        """See SensorStream; with subscribers of camera_info only, no depth image is rendered."""
         if not self._depth.has_subscribers:
             self._tell(self._time.now())
             return
@@ -53,14 +53,14 @@ class DepthStream:
 
 
 def in_range(depth: Depth, range_m: tuple[float, float]) -> Depth:
-    """What is too near is minus infinity, what is too far infinity."""
+    """Replaces depths below the range by minus infinity, and those above it by infinity."""
     near, far = range_m
     out = np.where(depth > far, np.float32(np.inf), depth)
     return np.where(depth < near, np.float32(-np.inf), out).astype(np.float32, copy=False)
 
 
 def depth_message(header: msg.Header, depth: Depth) -> msg.Image:
-    """Distances as 32FC1; their bytes are not copied."""
+    """A depth image of shape (height, width) as 32FC1; its bytes are not copied."""
     height, width = depth.shape
     return msg.Image(
         header=header,

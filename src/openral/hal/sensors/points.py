@@ -1,4 +1,4 @@
-"""Depth cameras: organised point clouds without the robot itself."""
+"""Depth cameras: publishes organised point clouds without the robot itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POINT_BYTES = 12
 
 
 class PointsStream:
-    """`points` of one depth camera, one point for `stride` × `stride` of its pixels."""
+    """`points` of one depth camera, one point per `stride` × `stride` pixels."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class PointsStream:
 
 
 def cloud_message(header: msg.Header, points: Depth) -> msg.PointCloud2:
-    """Height × width × 3 points as they are; their bytes are not copied."""
+    """Points of shape (height, width, 3) in m; their bytes are not copied."""
     height, width, _ = points.shape
     return msg.PointCloud2(
         header=header,

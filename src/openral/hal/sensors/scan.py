@@ -1,4 +1,4 @@
-"""Laser scanners: one turn a message (REP 117)."""
+"""Laser scanners: publishes one scan per message (REP 117)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openral.sim.sensors.lidar import beam_angles
 
 
 class ScanStream:
-    """/scan of a robot's first lidar; where there are several, each has a topic of its own too."""
+    """/scan of a robot's first lidar; if there are several, each also has a topic of its own."""
 
     def __init__(
         self, ports: Ports, hal: LidarSource, time: GraphTime, sensor: Lidar, topic_names: list[str]

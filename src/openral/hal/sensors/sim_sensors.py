@@ -1,7 +1,7 @@
-"""SimSensorBridge: cameras, depth, clouds and scans of a HAL, each at its own rate.
+"""SimSensorBridge: measures and publishes the sensors of a HAL, each at its own rate.
 
-Nothing is measured that nobody hears. A simulation goes on between two pictures; while one is being
-drawn, the last one is sent.
+A sensor without subscribers is not measured. The simulation advances between two renderings; while
+one image is rendered, the last one is sent.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from openral.manifest.sensor import DepthCamera
 
 _SCENE_CAMERA_HZ = 10.0
 _THREADS = 2
-"""One sends what it has measured while another's picture is drawn."""
+"""One thread sends its measurement while an image of the other is rendered."""
 
 
 def sensor_streams(
     ports: Ports, hal: HAL, time: GraphTime, settings: HalParameters
 ) -> list[SensorStream]:
-    """What the manifest says the robot has, and this HAL can measure; then the scene's cameras."""
+    """The manifest's sensors that this HAL can measure, then the scene's own cameras."""
     found: list[SensorStream] = []
     robot = hal.robot
     for sensor in robot.cameras:
@@ -56,7 +56,7 @@ def sensor_streams(
 
 
 class SimSensorBridge:
-    """Takes each stream when it is due: on threads of its own, in lock-step on the caller's."""
+    """Measures each stream when it is due: on own threads, or on the caller's in lock-step."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class SimSensorBridge:
         threaded: bool,
         report: Callable[[str, str], None],
     ) -> None:
-        """`report` takes the name of a sensor that cannot be measured, and why."""
+        """`report` is called with the name of a sensor that cannot be measured, and the reason."""
         count = len(streams)
         paced = [
             (stream, Pacer(stream.rate_hz, index / count)) for index, stream in enumerate(streams)
@@ -73,16 +73,16 @@ class SimSensorBridge:
         self._takers = [_Taker(share, threaded, report) for share in shares if share]
 
     def due(self, now_ns: int) -> bool:
-        """Whether something is to be measured; quick, for every tick."""
+        """Whether a stream may be due; fast enough for every tick."""
         return any(now_ns >= taker.next_ns for taker in self._takers)
 
     def tick(self, now_ns: int) -> None:
-        """Has taken what is due."""
+        """Measures the streams that are due; on threads, it returns at once."""
         for taker in self._takers:
             taker.tick(now_ns)
 
     def close(self) -> None:
-        """Ends the threads after what they are measuring; somebody must still serve them."""
+        """Ends the threads after their measurement; the simulation must still serve them."""
         for taker in self._takers:
             taker.end()
         for taker in self._takers:
@@ -90,7 +90,7 @@ class SimSensorBridge:
 
 
 class _Taker:
-    """Takes some of the streams, one after the other."""
+    """Measures some of the streams, one after the other."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class _Taker:
     ) -> None:
         self._paced, self._report = paced, report
         self.next_ns = 0
-        """The earliest time at which one of them is due."""
+        """The earliest time at which one of them is due, in ns."""
         self._now_ns = 0
         self._due, self._ended = threading.Event(), False
         self._thread: threading.Thread | None = None
@@ -141,6 +141,6 @@ class _Taker:
                 try:
                     stream.take()
                 except OpenralError as error:
-                    if not self._ended:  # else the HAL is gone already, as it should be
+                    if not self._ended:  # otherwise the HAL is closed already, as intended
                         self._report(stream.name, str(error))
         self.next_ns = min(pacer.next_ns for _, pacer in self._paced)

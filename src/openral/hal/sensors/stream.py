@@ -1,4 +1,4 @@
-"""SensorStream: one sensor that is measured at its rate, if anybody listens."""
+"""SensorStream: one sensor that is measured at its rate while it has subscribers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Protocol
 
 
 class SensorStream(Protocol):
-    """Measures and publishes on the thread of whoever calls `take`."""
+    """Measures and publishes on the thread that calls `take`."""
 
     name: str
     rate_hz: float
 
     @property
     def heard(self) -> bool:
-        """Whether anybody listens: what nobody hears is not measured."""
+        """Whether there are subscribers; without any, the sensor is not measured."""
 
     def take(self) -> None:
         """Measures once and publishes."""

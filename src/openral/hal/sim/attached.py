@@ -1,4 +1,4 @@
-"""SimAttachedHAL: a robot in any scene, behind the same contract as a real one."""
+"""SimAttachedHAL: a simulated robot in any scene, with the same contract as a real one."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _UNAWARE_NS = 300_000_000
 
 
 class SimAttachedHAL(SimSources):
-    """Wraps a rollout. The thread that connects owns the simulation and its pictures.
+    """Wraps a rollout. The thread that connects owns the simulation and its renderers.
 
-    That thread steps it (`step`, `idle_step`, `advance`) and serves the others; they read the
-    latest snapshot, send actions, and have pictures taken for them. See SimLoop. An e-stop freezes
-    the robot, not the time: its joints are braked, the idle stepper stands still, `step` goes on.
+    That thread steps it (`step`, `idle_step`, `advance`) and serves the other threads; those read
+    the latest snapshot, send actions and request images. See SimLoop. An e-stop stops the robot,
+    not the time: its joints are braked and `idle_step` does nothing, but `step` continues.
     """
 
     def __init__(
@@ -48,7 +48,10 @@ class SimAttachedHAL(SimSources):
         auto_reset: bool = True,
         hold_window_s: float = idle.HOLD_WINDOW_NS * 1e-9,
     ) -> None:
-        """`auto_reset`: after an episode's end the next action begins a new one."""
+        """`auto_reset`: after an episode's end the next action begins a new one.
+
+        `hold_window_s`: wall time after an action before idle stepping may begin.
+        """
         self.robot = robot
         self.control_modes: frozenset[ControlMode] = frozenset()
         self.last_action_ns: int | None = None
@@ -64,7 +67,7 @@ class SimAttachedHAL(SimSources):
         self._ticks_ns = self._over_ns = 0
 
     def connect(self) -> None:
-        """Makes the scene on this thread, which owns it from now on."""
+        """Makes the scene on this thread, which owns it from then on."""
         rollout = self._make()
         try:
             if rollout.robot.id != self.robot.id:
@@ -95,30 +98,30 @@ class SimAttachedHAL(SimSources):
 
     @property
     def rollout(self) -> SimRollout:
-        """The scene; to be touched on its own thread only."""
+        """The scene; use it on its own thread only."""
         if self._rollout is None:
             raise TransportError(f"the simulation of '{self.robot.id}' is not connected")
         return self._rollout
 
     @property
     def tick_ns(self) -> int:
-        """Simulated time that one step takes."""
+        """Simulated time of one step, in ns."""
         return self._drive.tick_ns
 
     def read_state(self) -> Snapshot:
-        """The latest tick's measurement."""
+        """The measurement of the latest tick."""
         snapshot = self._snapshot
         if snapshot is None:
             raise TransportError(f"the simulation of '{self.robot.id}' is not connected")
         return snapshot
 
     def sim_time_ns(self) -> int | None:
-        """The scene's time, steady across resets; None when the backend has no clock."""
+        """The scene's time in ns, monotonic across resets; None when the backend has no clock."""
         return self.read_state().stamp_ns if self._has_clock else None
 
     @property
     def episode(self) -> Episode:
-        """How the scene's task stands."""
+        """Progress of the scene's task."""
         self.rollout  # noqa: B018 - refuses when not connected
         return self._book.now
 
@@ -128,25 +131,25 @@ class SimAttachedHAL(SimSources):
         """Executes a chunk; see HAL."""
         self.last_action_ns = time.monotonic_ns()
         self.rollout  # noqa: B018 - refuses when not connected
-        if expires_ns is not None and not self._has_clock:  # then snapshots tell wall time
+        if expires_ns is not None and not self._has_clock:  # then snapshots have wall-time stamps
             expires_ns += self._ticks_ns - time.time_ns()
         if not self._overtaken(expires_ns):
             self._executor.submit(chunk, expires_ns)
         self._mailbox.wake()
 
     def hold(self, reason: str = "asked") -> None:
-        """Drops what is being executed."""
+        """Drops the chunk in execution and holds position."""
         self.rollout  # noqa: B018
         self._executor.hold(reason)
 
     def estop(self, reason: str) -> None:
-        """Stops; returns once the simulation has it."""
+        """Stops; returns once the simulation has applied it."""
         self.rollout  # noqa: B018
         self._executor.stop(reason)
         self._mailbox.call(self._brake, _STOP_TIMEOUT_S)
 
     def clear_estop(self) -> None:
-        """Holds where the joints are and takes actions again."""
+        """Holds the present position and accepts actions again."""
         self.rollout  # noqa: B018
         self._executor.clear()
 
@@ -158,16 +161,16 @@ class SimAttachedHAL(SimSources):
         return float(chunk.dt * chunk.rows)
 
     def reset_scene(self, seed: int | None = None) -> None:
-        """Begins an episode now; what is being executed ends."""
+        """Begins an episode now; the chunk in execution ends."""
         self._mailbox.call(lambda: self._reset(seed))
 
-    # Steps, on the owner's thread
+    # Stepping, on the owner's thread
 
     def step(self) -> None:
-        """One tick under what is commanded: rows, hold or stop."""
+        """Advances one tick under the present command: rows, hold or stop."""
         self._require_mine()
         if self._book.now.over and self._auto_reset and self._executor.waiting:
-            # The chunk was proposed, and proven clear, for a pose that the reset takes away.
+            # The waiting chunk was proposed, and proven clear, from a pose that the reset discards.
             self._reset(None)
         start = self._now_ns()
         command = self._tick(start, start + self._drive.tick_ns)
@@ -181,11 +184,11 @@ class SimAttachedHAL(SimSources):
         self._publish(command.motion)
 
     def idle_step(self) -> bool:
-        """One tick of holding still that no episode counts; False when stopped or disabled."""
+        """Advances one tick that no episode counts, holding; False when stopped or disabled."""
         self._require_mine()
         if self._executor.stopped or not self._idle_enabled:
             return False
-        if self._executor.braking:  # holding still begins when the joints are still
+        if self._executor.braking:  # idling begins once the joints are at rest
             self.step()
             return True
         try:
@@ -209,7 +212,7 @@ class SimAttachedHAL(SimSources):
             self.idle_step()
 
     def serve(self) -> None:
-        """Answers what other threads have asked for."""
+        """Runs the calls that other threads have queued."""
         self._mailbox.serve()
 
     def do(self, job: Callable[[], T]) -> T:
@@ -217,7 +220,7 @@ class SimAttachedHAL(SimSources):
         return self._mailbox.call(job)
 
     def wait(self, seconds: float) -> None:
-        """Sleeps until there is something to serve or to execute, or time is up."""
+        """Sleeps until there is a call to serve or an action to execute, or time is up."""
         self._mailbox.wait(seconds)
 
     def wake(self) -> None:
@@ -226,10 +229,10 @@ class SimAttachedHAL(SimSources):
 
     @property
     def action_waits(self) -> bool:
-        """Whether an action has arrived that the next step will begin."""
+        """Whether an action is waiting for the next step."""
         return self._executor.waiting
 
-    # Inner works
+    # Internals
 
     def _require_mine(self) -> None:
         self.rollout  # noqa: B018
@@ -237,15 +240,15 @@ class SimAttachedHAL(SimSources):
             raise WrongThread("a simulation is stepped by the thread that connected it, no other")
 
     def _overtaken(self, expires_ns: int | None) -> bool:
-        """Whether an action was approved before anybody could know of the episode's end.
+        """Whether an action was approved before its proposer could know of the episode's end.
 
-        Such a one is let go: only an action that comes after it begins the next episode.
+        Such an action is dropped: only a later one begins the next episode.
         """
         over = self._book.now.over and self._auto_reset
         return over and expires_ns is not None and expires_ns < self._over_ns + _UNAWARE_NS
 
     def _now_ns(self) -> int:
-        """The time that chunks are executed by."""
+        """The clock of chunk execution, in ns."""
         backend = self.rollout.sim_time_ns()
         return self._ticks_ns if backend is None else self._time.at(backend)
 
@@ -262,7 +265,7 @@ class SimAttachedHAL(SimSources):
         )
 
     def _brake(self) -> None:
-        """Tells the servos to stop without waiting for the next step."""
+        """Commands the servos to stop without waiting for the next step."""
         now = self._now_ns()
         command = self._tick(now, now)
         if not command.path:  # a path begins with the next step
@@ -277,7 +280,7 @@ class SimAttachedHAL(SimSources):
 
 
 def measure(rollout: SimRollout) -> tuple[Vector, Vector]:
-    """Positions and velocities, one number a driven joint; anything else is an error."""
+    """Joint positions and velocities, (dof,) each in rad, m and s; OpenralError if invalid."""
     names = rollout.robot.joint_names
     found = []
     for what in ("joint_positions", "joint_velocities"):
@@ -295,6 +298,6 @@ def measure(rollout: SimRollout) -> tuple[Vector, Vector]:
 
 
 def executable(robot: RobotDescription, drive: Drive) -> set[ControlMode]:
-    """The robot's modes that a joint-driven simulation can execute."""
+    """The robot's control modes that a joint-driven simulation can execute."""
     able = set(robot.control_modes) - {ControlMode.FOOT_PLACEMENT}
     return able if drive.torque else able - {ControlMode.JOINT_TORQUE}

@@ -1,4 +1,4 @@
-"""How commands reach a rollout: within its control period where it can, else once a period."""
+"""Applies commands to a rollout: within its control period if it can, else once a period."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ Vector = NDArray[np.float64]
 
 SERVO_PERIOD_S = 0.004
 STOP_S = 0.06
-"""How long a stop takes."""
+"""Time within which a stop ramps the joints down."""
 
 
 class Drive(Protocol):
-    """Moves a rollout on by one tick."""
+    """Advances a rollout by one tick."""
 
     tick_ns: int
-    """Simulated time of a tick."""
+    """Simulated time of a tick, in ns."""
     torque: bool
-    """Whether it can drive joints by torque."""
+    """Whether it supports torque control."""
     brake_s: Vector | float
     """See ChunkExecutor."""
     ramp_s: float
     """See ChunkExecutor."""
 
     def apply(self, command: Command) -> None:
-        """Sets the targets without moving on, where the backend can; a stop need not wait."""
+        """Sets the targets without advancing, if the backend can; a stop need not wait."""
 
     def advance(self, command: Command) -> Step | None:
-        """One tick of a real action; the episode's step when a control period ends with it."""
+        """Advances one tick under a command; returns the episode's step if a period ends."""
 
     def idle(self) -> None:
-        """One tick of holding still."""
+        """Advances one tick holding position."""
 
     def reset(self) -> None:
-        """A new episode has begun."""
+        """Call it when a new episode has begun."""
 
 
 class ServoDrive:
-    """Drives a rollout that takes new targets within its control period."""
+    """Drives a rollout that accepts new targets within its control period."""
 
     def __init__(self, rollout: SimRollout) -> None:
         assert isinstance(rollout, ServoSteppable)
@@ -66,13 +66,13 @@ class ServoDrive:
         self._led = False
 
     def apply(self, command: Command) -> None:
-        """Targets, leading where they are a path, then torques over them."""
+        """Sets the targets, with a lead if they are a path, then the torques."""
         if self._motors is not None and (self._motors.any or command.torques is not None):
             self._motors.apply(None)
         led, self._led = self._led, command.path
         moved, self._told = command.positions - self._told, command.positions
         if self._lead and not led and command.motion.status is not HalStatus.EXECUTING:
-            self._lead.rest(moved / (self.tick_ns * 1e-9))  # a stop finds the joints moving
+            self._lead.rest(moved / (self.tick_ns * 1e-9))  # a stop may begin while the joints move
         self._rollout.command(command.positions + self._leading(moved))
         if self._motors is not None and command.torques is not None:
             self._motors.apply(command.torques)
@@ -86,7 +86,7 @@ class ServoDrive:
         return self._lead.of(moved, self.tick_ns * 1e-9)
 
     def advance(self, command: Command) -> Step | None:
-        """Physics steps; a control period may end among them."""
+        """Runs the physics steps of a tick; a control period may end among them."""
         self.apply(command)
         left, step = self._count, None
         while left > 0:
@@ -100,7 +100,7 @@ class ServoDrive:
         return step
 
     def idle(self) -> None:
-        """Physics steps that no episode counts."""
+        """Runs physics steps that no episode counts."""
         if self._motors is not None and self._motors.any:
             self._motors.apply(None)
             self._told, self._led = self._sim.joint_positions(), True
@@ -110,7 +110,7 @@ class ServoDrive:
         self._rollout.physics_step(self._count)
 
     def reset(self) -> None:
-        """The new episode's first period is a whole one."""
+        """Starts a full control period at the new episode's pose."""
         self._done = 0
         self._told, self._led = self._sim.joint_positions(), False
         if self._motors is not None:
@@ -118,7 +118,7 @@ class ServoDrive:
 
 
 class PeriodDrive:
-    """Drives any rollout whose actions are about joints, one control period a tick."""
+    """Drives any rollout with joint-space actions, one control period per tick."""
 
     torque = False
 
@@ -144,18 +144,18 @@ class PeriodDrive:
         self.ramp_s = 0.0
 
     def apply(self, command: Command) -> None:
-        """Nothing: such a backend is only told when it is stepped."""
+        """Does nothing: such a backend takes commands only when it is stepped."""
 
     def advance(self, command: Command) -> Step:
         """One step of the rollout."""
         return self._rollout.step(self._action(command))
 
     def idle(self) -> None:
-        """One step with the backend's own idea of holding still; its verdict is not asked for."""
+        """Steps once with the backend's own hold action; the result is ignored."""
         self._rollout.step(self._rollout.hold_action())
 
     def reset(self) -> None:
-        """Differences count from the new pose."""
+        """Deltas count from the new pose."""
         self._before = self._rollout.joint_positions()
 
     def _action(self, command: Command) -> Vector:
@@ -170,7 +170,7 @@ class PeriodDrive:
 
 
 def make_drive(rollout: SimRollout) -> Drive:
-    """The drive that fits; a backend that cannot tell its action width is refused by name."""
+    """The drive that fits a rollout; a backend without a valid action width is refused by name."""
     scene, joints = rollout.scene.id, len(rollout.robot.driven)
     width = getattr(rollout, "action_dim", None)
     if not isinstance(width, int | np.integer) or width < 1:

@@ -1,4 +1,4 @@
-"""SimLoop: the one thread of a simulation, paced against real time."""
+"""SimLoop: the thread that steps a simulation, paced to real time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from openral.errors import TransportError
 from openral.hal.sim.attached import SimAttachedHAL
 from openral.hal.snapshot import Snapshot
 
-# A simulation that fell behind catches up: what a picture took at once, more at a multiple of its
-# pace, so that the others' deadlines hold meanwhile; beyond that it is forgiven.
+# A simulation that fell behind catches up: the time of a rendering at once, more at a multiple of
+# its pace, so that other nodes keep their deadlines meanwhile; the rest is not made up for.
 _AT_ONCE_S = 0.04
 _RUSH = 1.25
 _FORGIVE_S = 0.5
@@ -30,13 +30,13 @@ class SimLoop:
         on_tick: Callable[[Snapshot], None] | None = None,
         may_step: Callable[[Snapshot], bool] | None = None,
     ) -> None:
-        """A factor of None runs as fast as it can. The calls run on the loop's thread.
+        """`real_time_factor`: None runs as fast as possible. The calls run on the loop's thread.
 
-        While `may_step` says no to the latest snapshot, simulated time stands still.
+        While `may_step` returns False for the latest snapshot, simulated time stands still.
         """
         self.hal = hal
         self.error: BaseException | None = None
-        """What ended the loop, if anything did."""
+        """The exception that ended the loop, if any."""
         self._factor, self._on_tick, self._may_step = real_time_factor, on_tick, may_step
         self._stopping = threading.Event()
         self._ready = threading.Event()
@@ -50,7 +50,7 @@ class SimLoop:
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated seconds a second, over the last second."""
+        """Simulated seconds per second, over the last second."""
         marks = list(self._meter)
         if len(marks) < 2 or marks[-1][0] <= marks[0][0]:
             return 0.0
@@ -110,7 +110,7 @@ class SimLoop:
             self._rest_until(max(due, rushed), period_s)
 
     def _rest_until(self, due: float, early_s: float) -> None:
-        """Serves until it is time; an action may start the next tick by up to `early_s` early."""
+        """Serves calls until `due`; an action may start the next tick up to `early_s` early."""
         while (left := due - time.monotonic()) > 0 and not self._stopping.is_set():
             if self.hal.action_waits and left <= early_s:
                 return

@@ -1,4 +1,4 @@
-"""Mailbox: how other threads have something done on the one thread that owns a simulation."""
+"""Mailbox: runs calls of other threads on the one thread that owns a simulation."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Jobs = queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
 
 
 class Mailbox:
-    """`call` runs on the owner's thread, between two steps; on that thread itself at once.
+    """`call` runs a job on the owner's thread, between two steps; on that thread itself at once.
 
-    `look` is for what takes long, such as pictures: one between two steps, after all calls.
+    `look` is for slow jobs such as rendering: one between two steps, after all calls.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Mailbox:
         self._arrived = threading.Event()
 
     def own(self) -> None:
-        """The calling thread is the owner from now on."""
+        """Makes the calling thread the owner."""
         self._owner = threading.get_ident()
 
     @property
@@ -43,7 +43,7 @@ class Mailbox:
         return self._ask(self._calls, job, timeout_s)
 
     def look(self, job: Callable[[], T], timeout_s: float = 30.0) -> T:
-        """Like `call`, with less urgency."""
+        """Like `call`, with lower priority."""
         return self._ask(self._looks, job, timeout_s)
 
     def _ask(self, jobs: Jobs, job: Callable[[], T], timeout_s: float) -> T:
@@ -61,7 +61,7 @@ class Mailbox:
             ) from None
 
     def serve(self) -> None:
-        """Does what has been called for, then one look; on the owner's thread."""
+        """Runs all waiting calls, then one look; on the owner's thread."""
         self._arrived.clear()
         while not self._calls.empty():
             _do(*self._calls.get())

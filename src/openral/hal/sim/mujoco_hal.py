@@ -1,4 +1,4 @@
-"""MujocoHAL: a robot's bare twin, cameras included, in an empty world."""
+"""MujocoHAL: a robot's twin with its cameras, in an empty world."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ BARE_SCENE = "bare"
 
 
 class MujocoHAL(SimAttachedHAL):
-    """The twin alone; its lidars see nothing as far as they reach."""
+    """The twin alone; its lidars detect nothing within their range."""
 
     def __init__(self, robot: RobotDescription, *, quality: bool = False) -> None:
-        """`quality` draws pictures with shadows, reflections and antialiasing."""
+        """`quality`: render images with shadows, reflections and antialiasing."""
         scene = load_scene(BARE_SCENE)
         super().__init__(robot, lambda: make_rollout(scene, robot, quality=quality))
 
     def read_scan(self, lidar: str) -> Scan:
-        """Every beam at maximum range."""
+        """A scan with every beam at maximum range."""
         for sensor in self.robot.lidars:
             if sensor.name == lidar:
                 ranges = np.full(sensor.beams, sensor.range_m[1], np.float32)

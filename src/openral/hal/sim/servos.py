@@ -1,4 +1,4 @@
-"""The servos of a MuJoCo model: made to track, and driven as plain motors for a while."""
+"""The servos of a MuJoCo model: lead compensation for tracking, and direct torque control."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FRICTION_SPEED = 0.02
 
 
 class TorqueMotors:
-    """Switches joints between servo and motor; a motor's control is the joint's torque."""
+    """Switches joints between servo and motor; a motor's command is the joint's torque."""
 
     def __init__(self, robot: RobotDescription, handles: MujocoHandles) -> None:
         self._model, self._data = handles
@@ -32,11 +32,14 @@ class TorqueMotors:
 
     @property
     def any(self) -> bool:
-        """Whether a joint is driven as a motor now."""
+        """Whether any joint is driven as a motor."""
         return bool(self._on.any())
 
     def apply(self, torques: Vector | None) -> None:
-        """Drives the joints whose torque is a number as motors, and all others as servos."""
+        """Drives joints with a torque (N·m or N) as motors, all others as servos.
+
+        `torques`: (dof,), NaN for servos; None: no motors.
+        """
         wanted = np.zeros_like(self._on) if torques is None else ~np.isnan(torques)
         for joint in np.flatnonzero(wanted != self._on):
             self._switch(int(joint), bool(wanted[joint]))
@@ -60,11 +63,11 @@ class TorqueMotors:
 
 
 class ServoLead:
-    """How far a target must lead for a joint to be where a moving reference has it.
+    """How far a target must lead so that a joint tracks a moving reference.
 
-    A position servo trails by its damping, its load and its friction. Drivers of real robots make
-    up for that; the twin's are made up for here, because the safety kernel counts on joints that
-    are where the chunk has them.
+    A position servo lags by its damping, its load and its friction. Drivers of real robots
+    compensate for that; the twin's lag is compensated here, because the safety kernel relies on
+    joints that track the chunk.
     """
 
     def __init__(self, robot: RobotDescription, handles: MujocoHandles) -> None:
@@ -75,24 +78,24 @@ class ServoLead:
         self._stiffness = -model.actuator_biasprm[actuators, 1] * arm**2
         passive = model.dof_damping.reshape(model.nv, -1)[self._dofs, 0]
         self._damping = passive - model.actuator_biasprm[actuators, 2] * arm**2
-        # A brake adds what the servo's own damping lacks to stop a joint in the time constant.
+        # A brake adds the damping that the servo lacks to stop a joint within the time constant.
         inertia = 1.0 / model.dof_invweight0[self._dofs]
         lacking = np.maximum(inertia / _BRAKE_TIME_S - self._damping, 0.0)
         self.brake_s = np.asarray(lacking / self._stiffness)
-        """How far behind a braking joint its target is, in seconds of its speed."""
+        """How far a braking joint's target is behind it, in s times its speed."""
         self._friction = model.dof_frictionloss[self._dofs]
         self._force, self._acceleration = np.zeros(model.nv), np.zeros(model.nv)
         self.rest()
 
     def rest(self, speed: Vector | None = None) -> None:
-        """The reference stands still, or moves on steadily."""
+        """Resets the reference to a standstill, or to a constant speed in rad/s or m/s."""
         self._speed = np.zeros(len(self._dofs)) if speed is None else speed
         self._smooth = np.zeros(len(self._dofs))
 
     def of(self, moved: Vector, seconds: float) -> Vector:
-        """The lead for a reference that has moved so far in so many seconds."""
+        """The lead, (dof,), for a reference that has moved by `moved` in `seconds`."""
         speed = moved / seconds
-        # Rows are joined by straight lines: without smoothing each corner would be a blow.
+        # Rows are interpolated linearly: without smoothing each corner would be an impact.
         self._smooth += _SMOOTHING * ((speed - self._speed) / seconds - self._smooth)
         self._speed = speed
         self._acceleration[self._dofs] = self._smooth

@@ -1,4 +1,4 @@
-"""What a simulated robot senses, measured on the simulation's own thread for any other."""
+"""Sensors of a simulated robot, measured on the simulation's own thread for any caller."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Simulated(Protocol):
 
 
 class SimSources:
-    """What a rollout has to show: pictures, clouds, scans, odometry, and the scene around."""
+    """Sensor data of a rollout: images, clouds, scans, odometry, and the scene around."""
 
     @property
     def cameras(self: _Simulated) -> Mapping[str, CameraInfo]:
@@ -48,10 +48,10 @@ class SimSources:
         return self.rollout.cameras
 
     def draw_once(self: _Simulated) -> None:
-        """Draws a first picture of every camera, on the simulation's thread.
+        """Renders a first image of every camera, on the simulation's thread.
 
-        The first one takes a second or more on a cold machine: not once others depend on time. A
-        camera that cannot be drawn says so when somebody asks for its pictures.
+        The first one takes a second or more on a cold machine: too long once other nodes depend on
+        the clock. A camera that cannot be rendered raises when its images are requested.
         """
         depth = {sensor.name for sensor in self.robot.cameras if isinstance(sensor, DepthCamera)}
         for name in self.rollout.cameras:
@@ -59,19 +59,19 @@ class SimSources:
                 (self.rollout.depth if name in depth else self.rollout.image)(name, None)
 
     def read_image(self: _Simulated, camera: str, size: Size = None) -> Frame:
-        """A picture."""
+        """See CameraSource."""
         return self._mailbox.look(
             lambda: Frame(self.rollout.image(camera, size), self.read_state().stamp_ns)
         )
 
     def read_depth(self: _Simulated, camera: str, size: Size = None) -> DepthFrame:
-        """A depth picture."""
+        """See DepthSource."""
         return self._mailbox.look(
             lambda: DepthFrame(self.rollout.depth(camera, size), self.read_state().stamp_ns)
         )
 
     def read_cloud(self: _Simulated, camera: str, size: Size = None) -> CloudFrame:
-        """A point cloud without the robot itself."""
+        """A point cloud without the robot itself; see CloudMeasuring."""
 
         def measure() -> CloudFrame:
             if not isinstance(self.rollout, CloudSource):
@@ -81,7 +81,7 @@ class SimSources:
         return self._mailbox.look(measure)
 
     def read_scan(self: _Simulated, lidar: str) -> Scan:
-        """One turn of a lidar among the scene's objects."""
+        """One scan of a lidar among the scene's objects."""
 
         def measure() -> Scan:
             if not isinstance(self.rollout, ScanSource):
@@ -95,7 +95,7 @@ class SimSources:
         return base_state(self.robot, self.read_state())
 
     def root_pose(self: _Simulated) -> NDArray[np.float64] | None:
-        """Where the scene has put the robot."""
+        """Pose of the robot's root in the scene, 4×4; see SceneSource."""
 
         def survey() -> NDArray[np.float64] | None:
             return self.rollout.root_pose if isinstance(self.rollout, Surveyed) else None
@@ -103,7 +103,7 @@ class SimSources:
         return self._mailbox.call(survey)
 
     def known_boxes(self: _Simulated) -> tuple[StaticBox, ...]:
-        """Furniture and walls; none where the backend does not tell."""
+        """Furniture and walls; none if the backend does not report them."""
 
         def survey() -> tuple[StaticBox, ...]:
             return self.rollout.static_boxes if isinstance(self.rollout, Surveyed) else ()
@@ -111,7 +111,7 @@ class SimSources:
         return self._mailbox.call(survey)
 
     def read_objects(self: _Simulated) -> tuple[SceneObject, ...]:
-        """The task's objects now; none where the backend does not tell."""
+        """The task's objects at present; none if the backend does not report them."""
 
         def look() -> tuple[SceneObject, ...]:
             rollout = self.rollout

@@ -1,4 +1,4 @@
-"""TimeLeases: simulated time does not advance past what the nodes that depend on it allow."""
+"""TimeLeases: keeps simulated time from advancing past the leases of the nodes that need it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class _Lease:
 
 
 class TimeLeases:
-    """Leases arrive on the executor's thread; `may_reach` is for the simulation's."""
+    """Leases arrive on the executor's thread; the simulation's thread calls `may_reach`."""
 
     def __init__(
         self, wake: Callable[[], None], steady: Callable[[], float] = time.monotonic
     ) -> None:
-        """`wake` is called when a lease has changed; `steady` tells wall time."""
+        """`wake` is called when a lease has changed; `steady` returns wall time in s."""
         self._wake, self._steady = wake, steady
         self._leases: dict[str, _Lease] = {}
         self._sealed: set[str] = set()
@@ -39,10 +39,10 @@ class TimeLeases:
         self._blocked_s: float | None = None
         self._said = False
         self.waits_for = ""
-        """Who keeps simulated time waiting now; empty: nobody."""
+        """The holder that simulated time waits for, and its input; empty: none."""
 
     def open(self, ports: Ports) -> None:
-        """Begins to listen; leases of before do not count."""
+        """Subscribes; earlier leases do not count."""
         self._log = ports.node.log
         self._leases.clear()
         self._sealed.clear()
@@ -51,7 +51,7 @@ class TimeLeases:
         ports.at_end(self._leases.clear)
 
     def __len__(self) -> int:
-        """How many hold a lease."""
+        """Number of lease holders."""
         return len(self._leases)
 
     def _received_sealed(self, lease: Any) -> None:
@@ -59,7 +59,7 @@ class TimeLeases:
         self.received(lease, sealed=True)
 
     def received(self, lease: Any, sealed: bool = False) -> None:
-        """Takes a TimeLease; of a holder that seals its own, nobody else's word counts."""
+        """Takes a TimeLease; from a holder that seals its leases, only sealed ones count."""
         until_ns = int(lease.until.sec) * NS + int(lease.until.nanosec)
         holder = str(lease.holder)[:80]
         if holder in self._sealed and not sealed:
@@ -72,7 +72,7 @@ class TimeLeases:
         self._wake()
 
     def may_reach(self, graph_ns: int) -> bool:
-        """Whether simulated time may advance to `graph_ns`."""
+        """Whether simulated time may advance to `graph_ns`, in ns of graph time."""
         if not self._leases:
             return self._free()
         now = self._steady()
@@ -80,7 +80,7 @@ class TimeLeases:
             if graph_ns <= lease.until_ns:
                 continue
             if lease.until_ns < graph_ns - ASTRAY_NS and holder not in self._sealed:
-                continue  # time cannot have passed it: its holder goes by another clock
+                continue  # time cannot have passed it: its holder uses another clock
             if now - lease.received_s > SILENT_S:
                 self._leases.pop(holder, None)
                 self._log.warning("simulated time waits no longer: silent", holder=holder)

@@ -1,1 +1,1 @@
-"""Actions: goals that take time, on the server's and on the client's side."""
+"""ROS actions, client and server: long-running goals with feedback, result and cancellation."""

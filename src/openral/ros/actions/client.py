@@ -1,4 +1,4 @@
-"""Sending goals to an action server."""
+"""ActionClient: sends goals to an action server and receives feedback and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Feedback = Callable[[Any], None]
 
 
 class ClientGoal:
-    """A goal that a server has accepted."""
+    """Client-side handle of a goal that a server has accepted."""
 
     def __init__(self, client: ActionClient, goal_id: bytes) -> None:
         self.goal_id = goal_id
@@ -28,11 +28,11 @@ class ClientGoal:
         self._client = client
 
     def get_result_async(self) -> Future[tuple[GoalStatus, Any]]:
-        """Status and result when the goal has ended; ServerGone if its server dies."""
+        """Future of (status, result) when the goal has ended; ServerGone if its server leaves."""
         return self._client._result_of(self)
 
     def get_result(self, timeout_s: float) -> tuple[GoalStatus, Any]:
-        """Waits for the end of the goal."""
+        """Waits for the goal to end; ServiceTimeout after `timeout_s` of wall time."""
         try:
             return self.get_result_async().result(timeout_s)
         except FutureTimeout:
@@ -42,12 +42,12 @@ class ClientGoal:
             ) from None
 
     def cancel(self, timeout_s: float = 5.0) -> bool:
-        """Asks the server to give the goal up; False if it refuses or the goal has ended."""
+        """Requests cancellation; False if the server refuses or the goal has ended."""
         return self._client._cancel(self, timeout_s)
 
 
 class ActionClient:
-    """Feedback arrives in the node's executor; everything else on any thread that waits."""
+    """Client of one action. Feedback callbacks run in the node's executor; any thread may wait."""
 
     def __init__(self, node: Node, action_type: TypeName, name: str) -> None:
         self.node = node
@@ -73,14 +73,14 @@ class ActionClient:
             ]
 
     def server_is_ready(self) -> bool:
-        """Whether a server is there with all of its services and topics."""
+        """Whether a server is matched on all services and topics of the action."""
         clients = (self._send, self._cancels, self._results)
         return all(c.service_is_ready() for c in clients) and all(
             s.publisher_count for s in self._subscriptions
         )
 
     def wait_for_server(self, timeout_s: float) -> bool:
-        """Waits until a server is there."""
+        """Waits until a server is available; False after `timeout_s` of wall time."""
         give_up = time.monotonic() + timeout_s
         while not self.server_is_ready():
             if time.monotonic() >= give_up:
@@ -89,7 +89,7 @@ class ActionClient:
         return True
 
     def send_goal_async(self, goal: Any, feedback: Feedback | None = None) -> Future[ClientGoal]:
-        """The future fails with GoalRejected if the server does not accept."""
+        """Sends a goal; the future fails with GoalRejected if the server does not accept."""
         handle = ClientGoal(self, uuid.uuid4().bytes)
         self._goals[handle.goal_id] = (handle, feedback)
         answer: Future[ClientGoal] = Future()
@@ -102,7 +102,7 @@ class ActionClient:
     def send_goal(
         self, goal: Any, feedback: Feedback | None = None, timeout_s: float = 5.0
     ) -> ClientGoal:
-        """Waits for a server and its acceptance."""
+        """Sends a goal and waits for its acceptance, each step up to `timeout_s`."""
         if not self.wait_for_server(timeout_s):
             raise ServiceUnavailable(f"no action server for '{self.name}' within {timeout_s:g} s")
         try:
@@ -154,7 +154,7 @@ class ActionClient:
                 handle.status = GoalStatus(entry.status)
 
     def close(self) -> None:
-        """Leaves the graph; goals go on at the server."""
+        """Leaves the graph; goals continue on the server."""
         for client in (self._send, self._cancels, self._results):
             self.node.destroy_client(client)
         for subscription in self._subscriptions:

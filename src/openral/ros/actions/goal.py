@@ -1,4 +1,4 @@
-"""A goal of an action on the server's side: its state, and what may happen to it."""
+"""Server-side goal handle of an action: its status and the valid status transitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openral.errors import LifecycleError
 
 
 class GoalStatus(IntEnum):
-    """The numbers of action_msgs/msg/GoalStatus."""
+    """Status codes of action_msgs/msg/GoalStatus."""
 
     UNKNOWN = 0
     ACCEPTED = 1
@@ -24,7 +24,7 @@ class GoalStatus(IntEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the goal has come to its end."""
+        """Whether the goal has ended."""
         return self >= GoalStatus.SUCCEEDED
 
 
@@ -36,7 +36,7 @@ _ALLOWED = {
 
 
 class GoalHandle:
-    """Given to the action server's execute callback."""
+    """A goal as passed to the action server's execute callback."""
 
     def __init__(
         self,
@@ -58,32 +58,32 @@ class GoalHandle:
 
     @property
     def status(self) -> GoalStatus:
-        """Where the goal stands."""
+        """The current status."""
         return self._status
 
     @property
     def is_cancel_requested(self) -> bool:
-        """The execute callback should look here often and end with `canceled`."""
+        """Whether to stop: the execute callback should poll this and end with `canceled`."""
         return self._status is GoalStatus.CANCELING
 
     def publish_feedback(self, feedback: Any) -> None:
-        """Tells clients how it goes."""
+        """Publishes feedback to clients."""
         self._send_feedback(self.goal_id, feedback)
 
     def succeed(self) -> None:
-        """The goal is reached."""
+        """Ends the goal as succeeded."""
         self.move_to(GoalStatus.SUCCEEDED)
 
     def abort(self) -> None:
-        """The goal cannot be reached."""
+        """Ends the goal as aborted: it cannot be reached."""
         self.move_to(GoalStatus.ABORTED)
 
     def canceled(self) -> None:
-        """The goal was given up because a client asked for it."""
+        """Ends the goal as canceled, after a cancel request."""
         self.move_to(GoalStatus.CANCELED)
 
     def move_to(self, status: GoalStatus) -> None:
-        """Changes the status; LifecycleError if that is not possible from here."""
+        """Changes the status; LifecycleError if the transition is not valid."""
         with self._lock:
             allowed = _ALLOWED.get(self._status, set())
             if status not in allowed:

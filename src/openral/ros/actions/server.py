@@ -1,4 +1,4 @@
-"""Serving actions: goals that take time, report on the way and can be cancelled."""
+"""ActionServer: executes goals on threads, with feedback and cancellation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NONE, _REJECTED, _UNKNOWN_GOAL, _TERMINATED = 0, 1, 2, 3
 
 
 class ActionServer:
-    """Runs `execute(goal)` on a thread for each accepted goal; what it returns is the result."""
+    """Runs `execute(goal)` on a thread per accepted goal; its return value is the result."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ActionServer:
 
     @property
     def goals(self) -> list[GoalHandle]:
-        """Goals that run or whose results are still kept."""
+        """Running goals, and ended ones whose results are still kept."""
         return list(self._goals.values())
 
     def _on_goal(self, request: Any, response: Any) -> Any:
@@ -91,7 +91,7 @@ class ActionServer:
         result = None
         try:
             if not goal.is_cancel_requested:
-                # A cancel may come between the look and the move: then the goal is cancelling.
+                # A cancel may come between the check and the move: then the goal is canceling.
                 with contextlib.suppress(LifecycleError):
                     goal.move_to(GoalStatus.EXECUTING)
             result = self._execute(goal)
@@ -143,7 +143,7 @@ class ActionServer:
         return response
 
     def _chosen(self, goal_id: bytes, stamp: int) -> list[GoalHandle]:
-        """By id, by age, or all, as CancelGoal defines it."""
+        """Goals selected by id, by acceptance time (ns), or all, as CancelGoal defines it."""
         return [
             goal
             for goal in self.goals
@@ -197,7 +197,7 @@ class ActionServer:
         )
 
     def end_goals(self) -> None:
-        """Asks all goals to cancel, whatever the cancel callback says, and gives them a moment."""
+        """Cancels all goals without the cancel callback, and waits up to 2 s for their threads."""
         for goal in self.goals:
             with contextlib.suppress(LifecycleError):
                 goal.move_to(GoalStatus.CANCELING)
@@ -206,7 +206,7 @@ class ActionServer:
             thread.join(max(0.0, give_up - time.monotonic()))
 
     def close(self) -> None:
-        """Leaves the graph; goals that run are asked to cancel."""
+        """Cancels running goals and leaves the graph."""
         self.end_goals()
         for service in self._services:
             self.node.destroy_service(service)

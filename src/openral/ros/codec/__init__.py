@@ -1,1 +1,1 @@
-"""ROS types: from definitions to message classes and bytes."""
+"""The message codec: ROS type definitions, message classes and CDR serialization."""

@@ -1,6 +1,6 @@
-"""All definitions by ROS name: standard ones from rosbags' tables, the others from files.
+"""All type definitions by ROS name: standard ones from rosbags' tables, others from files.
 
-Files are parsed when one of their types is first asked for: a process needs only a few of them.
+Files are parsed when one of their types is first requested: a process needs only a few of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from openral.ros.codec.definitions import (
     parse_srv,
 )
 
-# The standard files' default values, which the type store leaves out.
+# Default values in the standard .msg files, which the type store omits.
 _DEFAULTS: dict[tuple[str, str], Value] = {("geometry_msgs/msg/Quaternion", "w"): 1.0}
 
 _PARSERS: dict[str, Callable[[str, str], list[Definition]]] = {
@@ -45,7 +45,7 @@ _PARTS = {
 
 
 class Catalogue:
-    """Definitions, and the files of those that nobody has asked for yet."""
+    """Definitions, and the interface files that have not been parsed yet."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -54,7 +54,7 @@ class Catalogue:
         self._unread: dict[str, tuple[str, Traversable | Path]] = {}
 
     def add_standard(self) -> None:
-        """Adds the types of ROS 2 Jazzy and our own."""
+        """Adds the types of ROS 2 Jazzy and openral_msgs."""
         tables = files("openral.ros.interfaces") / "jazzy.json"
         self._stored = json.loads(tables.read_text(encoding="utf-8"))
         for package in files("openral.ros.interfaces").iterdir():
@@ -63,7 +63,7 @@ class Catalogue:
         self.add_package(files("openral.msgs"), "openral_msgs")
 
     def add_package(self, folder: Traversable | Path, package: str) -> None:
-        """Adds every .msg, .srv and .action file of an interface package's folders."""
+        """Adds the .msg, .srv and .action files of an interface package's folder."""
         for kind, parts in _PARTS.items():
             if not (folder / kind).is_dir():
                 continue
@@ -74,7 +74,7 @@ class Catalogue:
                     self._unread.update({f"{whole}{part}": (whole, file) for part in parts})
 
     def add(self, name: str, text: str) -> None:
-        """Adds a type from its interface text; the middle of the name says which kind."""
+        """Adds a type from its interface text; the name's middle part is msg, srv or action."""
         kind = name.split("/")[1] if name.count("/") == 2 else ""
         if kind not in _PARSERS:
             raise ConfigError(
@@ -84,7 +84,7 @@ class Catalogue:
             self.add_definition(definition)
 
     def add_definition(self, definition: Definition) -> None:
-        """Adds one message type."""
+        """Adds one message type; ConfigError if it is already defined with other fields."""
         with self._lock:
             self._read_stored(definition.name)
             known = self._definitions.get(definition.name)
@@ -93,12 +93,12 @@ class Catalogue:
             self._definitions[definition.name] = definition
 
     def names(self) -> set[str]:
-        """Every name, parts of services and actions included."""
+        """Every name, including the messages of services and actions."""
         with self._lock:
             return self._definitions.keys() | self._stored.keys() | self._unread.keys()
 
     def get(self, name: str) -> Definition:
-        """The definition of a type; UnknownType with the nearest name if there is none."""
+        """The definition of a type; UnknownType, suggesting similar names, if there is none."""
         found = self._definitions.get(name)
         if found is None:
             with self._lock:

@@ -1,4 +1,4 @@
-"""CodeWriter: the lines of a function that is being generated, and the names that they use."""
+"""CodeWriter: collects the source lines of a generated function and the names they use."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Any
 
 
 class CodeWriter:
-    """Keeps count of variables and of how deep the lines stand."""
+    """Tracks generated lines, indentation depth and unique variable names."""
 
     def __init__(self, **scope: Any) -> None:
-        """`scope`: what the function may call by name."""
+        """`scope`: the globals of the generated function."""
         self.lines: list[str] = []
         self.scope = scope
         self.depth = 1
         self._count = 0
 
     def name(self, prefix: str) -> str:
-        """A variable that is not used yet."""
+        """A fresh variable name."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def emit(self, line: str) -> None:
-        """Adds a line."""
+        """Appends a line at the current depth."""
         self.lines.append("    " * self.depth + line)
 
     def constant(self, prefix: str, value: Any) -> str:
-        """The name by which the function finds a value."""
+        """Adds a value to the function's globals and return its name."""
         name = self.name(prefix)
         self.scope[name] = value
         return name

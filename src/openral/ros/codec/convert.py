@@ -1,4 +1,4 @@
-"""Messages to plain data and back: for printing, JSON, YAML and command lines."""
+"""Converts messages to plain Python data and back, for printing, JSON, YAML and the CLI."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.ros.codec.types import new, registry
 
 
 def to_dict(message: Message, most: int | None = None) -> dict[str, Any]:
-    """Fields by name, arrays as lists; of one longer than `most` only its start and its length."""
+    """Fields by name, arrays as lists; arrays over `most` elements are cut, with their length."""
     return {
         field.name: _plain(getattr(message, field.attribute), most)
         for field in message.__definition__.fields
@@ -33,7 +33,7 @@ def _plain(value: Any, most: int | None) -> Any:
 
 
 def from_dict(name: str, data: Mapping[str, Any]) -> Any:
-    """A message of the named type; fields left out keep their defaults, unknown ones are errors."""
+    """A message of the named type; omitted fields keep their defaults, unknown ones raise."""
     definition = registry.definition(name)
     known = {field.name: field for field in definition.fields}
     for key in data:

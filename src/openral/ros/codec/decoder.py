@@ -1,7 +1,7 @@
-"""Generates, for one message type, the function that reads it from CDR.
+"""Generates, for one message type, the function that decodes it from CDR.
 
-Fixed-size neighbours are read by one struct call, arrays are views of the buffer, and every length
-is checked against the bytes that are there before anything is made from it.
+Adjacent fixed-size fields are read by one struct call, arrays are views of the buffer, and every
+length is checked against the remaining bytes before anything is allocated from it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from openral.ros.codec.values import CODES, DTYPES, EMPTY, SIZES
 
 Order = Literal["<", ">"]
 Decode = Callable[[Any, int, int], tuple[Message, int]]
-"""(buffer, its length, where the message begins) → the message and the position behind it"""
+"""(buffer, its length, offset of the message) → (message, offset of the byte after it)"""
 
 
 class MalformedError(ValueError):
-    """The bytes break a rule of CDR or of the type; the text says which field and how."""
+    """The bytes violate CDR or the type; the text names the field and the violation."""
 
 
 def build_decoder(
     definition: Definition, lookup: Lookup, resolve: Resolve, order: Order = "<"
 ) -> Decode:
-    """Makes the decoder; `order` is `<` or `>`, the byte order of the payload."""
+    """Builds the decoder; `order` is the payload's byte order, `<` (little) or `>` (big)."""
     decoder = _Decoder(lookup, resolve, order)
     result = decoder.message(definition, "")
     decoder.flush()
@@ -53,7 +53,7 @@ def _over(path: str, count: int, bound: int) -> NoReturn:
 
 
 class _Decoder(CodeWriter):
-    """Emits the body of `decode`, keeping count of what is known of alignment."""
+    """Emits the body of `decode` and tracks what is known of the alignment."""
 
     def __init__(self, lookup: Lookup, resolve: Resolve, order: Order) -> None:
         super().__init__(
@@ -69,7 +69,7 @@ class _Decoder(CodeWriter):
         self.deferred: list[str] = []
 
     def flush(self) -> None:
-        """Reads the collected fixed-size values, then runs what waited for them."""
+        """Emits the read of the collected fixed-size values, then the lines that depend on it."""
         if self.format:
             reader = struct.Struct(self.order + self.format)
             unpack = self.constant("S", reader.unpack_from)
@@ -155,7 +155,7 @@ class _Decoder(CodeWriter):
         return result
 
     def loop(self, field: Field, path: str, count: str) -> str:
-        """A list of strings or messages; the caller has flushed."""
+        """Emits the read of a list of strings or messages; the caller must have flushed."""
         result = self.name("v")
         self.emit(f"{result} = []")
         before = self.layout

@@ -1,6 +1,6 @@
-"""What a ROS type is made of: fields and constants, read from .msg, .srv and .action text.
+"""ROS type definitions: fields and constants, parsed from .msg, .srv and .action text.
 
-A service or an action is lowered here to the messages that cross the wire, as rosidl does it.
+Services and actions are expanded here to the messages that cross the wire, as rosidl does.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from openral.errors import ConfigError
 Scalar = bool | int | float | str
 Value = Scalar | list[Scalar]
 
-# rosidl gives an empty struct one byte, because C and IDL know no empty struct.
+# rosidl gives an empty struct one byte, because C and IDL have no empty structs.
 PLACEHOLDER = "structure_needs_at_least_one_member"
 
 
 class Shape(Enum):
-    """How many values a field holds."""
+    """Whether a field is a single value, a fixed-size array or a sequence."""
 
     ONE = "one"
     ARRAY = "array"
@@ -42,19 +42,19 @@ class Field:
     """A primitive such as `float64` or `string`, or the ROS name of a message."""
     shape: Shape = Shape.ONE
     size: int = 0
-    """Length of an array, bound of a sequence (0: unbounded)."""
+    """Length of an array, or bound of a sequence (0: unbounded)."""
     text_bound: int = 0
-    """Most characters of a bounded string, 0: unbounded."""
+    """Maximum characters of a bounded string (0: unbounded)."""
     default: Value | None = None
 
     @property
     def nested(self) -> bool:
-        """Whether the values are messages themselves."""
+        """Whether the values are nested messages."""
         return "/" in self.type
 
     @property
     def attribute(self) -> str:
-        """The name in Python: keywords get an underscore behind."""
+        """The name in Python: keywords get a trailing underscore."""
         return f"{self.name}_" if keyword.iskeyword(self.name) else self.name
 
 
@@ -70,7 +70,7 @@ class Definition:
 
     @property
     def members(self) -> tuple[Field, ...]:
-        """The fields as they stand on the wire."""
+        """The fields on the wire: an empty message has a one-byte placeholder."""
         return self.fields or (Field(PLACEHOLDER, "uint8"),)
 
 
@@ -89,7 +89,7 @@ def dds_type_name(name: str) -> str:
 
 
 def ros_type_name(dds_name: str) -> str | None:
-    """The reverse of `dds_type_name`; None for a type that is not a ROS type."""
+    """The inverse of `dds_type_name`; None for a type that is not a ROS type."""
     parts = dds_name.split("::")
     if len(parts) != 4 or parts[2] != "dds_" or not parts[3].endswith("_"):
         return None
@@ -97,9 +97,9 @@ def ros_type_name(dds_name: str) -> str | None:
 
 
 def parse_msg(name: str, text: str) -> Definition:
-    """Reads the text of one .msg file."""
+    """Parses the text of one .msg file."""
     package, _, short = split_name(name)
-    # The parser knows only msg folders: references of services resolve as they do in rosidl.
+    # The parser only accepts names in msg/: type references in services resolve as in rosidl.
     header = f"MSG: {package}/msg/{short}\n"
     try:
         parsed = MSGParser(header + text.strip() + "\n").specification()[0]
@@ -123,7 +123,7 @@ def _parsed_field(parsed: ParsedField) -> Field:
 def from_store(
     name: str, constants: Sequence[tuple[str, str, Scalar]], fields: Sequence[tuple[str, FieldDesc]]
 ) -> Definition:
-    """Takes over a definition of a rosbags type store."""
+    """Converts a definition of a rosbags type store."""
     members = tuple(_store_field(n, d) for n, d in fields if n != PLACEHOLDER)
     return Definition(name, members, tuple(constants))
 
@@ -151,7 +151,7 @@ def _sections(name: str, text: str, count: int) -> list[str]:
 
 
 def parse_srv(name: str, text: str) -> list[Definition]:
-    """Reads a .srv file: request, response, event, and the service itself for its hash."""
+    """Parses a .srv file: request, response, event, and the service itself for its hash."""
     request, response = _sections(name, text, 2)
     return service_types(
         parse_msg(f"{name}_Request", request), parse_msg(f"{name}_Response", response)
@@ -181,7 +181,7 @@ def service_types(request: Definition, response: Definition) -> list[Definition]
 
 
 def parse_action(name: str, text: str) -> list[Definition]:
-    """Reads an .action file: its three parts, its two services and its feedback message."""
+    """Parses an .action file: goal, result, feedback, two services and the feedback message."""
     parts = zip(("Goal", "Result", "Feedback"), _sections(name, text, 3), strict=True)
     goal, result, feedback = (parse_msg(f"{name}_{part}", body) for part, body in parts)
     goal_id = Field("goal_id", "unique_identifier_msgs/msg/UUID")

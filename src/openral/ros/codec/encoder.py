@@ -1,4 +1,4 @@
-"""Generates, for one message type, the function that writes it as little-endian CDR."""
+"""Generates, for one message type, the function that encodes it as little-endian CDR."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from openral.ros.codec.message import Message
 from openral.ros.codec.values import CODES, DTYPES, SIZES
 
 Encode = Callable[[Message, bytes], bytes]
-"""(message, what stands before it) → bytes"""
+"""(message, bytes to put before it) → bytes"""
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
 
 
 def build_encoder(definition: Definition, lookup: Lookup) -> Encode:
-    """Makes the encoder. It trusts the fields' types as far as struct and numpy do."""
+    """Builds the encoder. It checks field types only as far as struct and numpy do."""
     encoder = _Encoder(lookup)
     encoder.message(definition, "m")
     encoder.align(4)
@@ -42,7 +42,7 @@ def _over(what: str, count: int, bound: int) -> None:
 
 
 class _Encoder(CodeWriter):
-    """Emits the body of `encode`: fixed-size neighbours go through one struct call."""
+    """Emits the body of `encode`: adjacent fixed-size fields share one struct call."""
 
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(ndarray=np.ndarray, v=values, zeros=zeros, over=_over)
@@ -51,7 +51,7 @@ class _Encoder(CodeWriter):
         self.format, self.args = "", list[str]()
 
     def flush(self) -> None:
-        """Writes the collected fixed-size values."""
+        """Emits the write of the collected fixed-size values."""
         if self.format:
             writer = struct.Struct("<" + self.format)
             pack = self.constant("S", writer.pack)
@@ -148,7 +148,7 @@ class _Encoder(CodeWriter):
             self.emit(f"if {count} > {field.size}: over({field.name!r}, {count}, {field.size})")
 
     def items(self, field: Field, value: str) -> None:
-        """A list of strings or messages."""
+        """Emits the write of a list of strings or messages."""
         items, item = self.name("l"), self.name("i")
         self.emit(f"{items} = {value}")
         if field.shape is Shape.ARRAY:

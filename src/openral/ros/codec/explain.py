@@ -1,4 +1,4 @@
-"""Finds the field that kept a message from being encoded."""
+"""Finds the field that made the encoding of a message fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openral.ros.codec.message import Message, describe
 
 
 def explain(message: Message, error: Exception) -> str:
-    """One sentence: the field, its value, and what it must be."""
+    """One sentence naming the field, its value and the expected type; else `error`'s text."""
     fault = _message_fault(message, "")
     return f"{message.__ros_type__}{fault or f': {error}'}"
 

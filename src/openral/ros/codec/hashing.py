@@ -1,4 +1,4 @@
-"""RIHS01 type hashes: the SHA-256 of a type's description in ROS's canonical JSON."""
+"""RIHS01 type hashes: the SHA-256 of a type description in ROS's canonical JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARRAY, _BOUNDED_SEQUENCE, _SEQUENCE = 48, 96, 144
 
 
 def type_hash(definition: Definition, lookup: Lookup) -> str:
-    """The hash that endpoints of this type announce, `RIHS01_` and 64 hex digits."""
+    """The hash that endpoints of this type advertise: `RIHS01_` and 64 hex digits."""
     described: dict[str, dict[str, Any]] = {}
     _describe(definition, lookup, described)
     own = described.pop(definition.name)

@@ -1,7 +1,7 @@
-"""CDR's alignment rule, followed at the time the codec is generated.
+"""CDR alignment, resolved as far as possible when the codec is generated.
 
-Offsets count from the first byte after the 4-byte encapsulation header. `Layout` knows the position
-only modulo a power of two: enough to fold most padding into constants.
+Offsets count from the first byte after the 4-byte encapsulation header. `Layout` tracks the
+position modulo a power of two, which is enough to turn most padding into constants.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Layout:
     residue: int = 0
 
     def padding(self, size: int) -> int | None:
-        """Bytes up to the next multiple of `size`; None if only the running code can know."""
+        """Bytes to the next multiple of `size`; None if known only at run time."""
         return -self.residue % size if self.modulus >= size else None
 
     def after(self, count: int) -> Layout:
-        """The layout `count` bytes on."""
+        """The layout `count` bytes later."""
         return Layout(self.modulus, (self.residue + count) % self.modulus)
 
     def weaker(self, other: Layout) -> Layout:
-        """What is true of both."""
+        """The strongest statement that holds for both."""
         modulus = min(self.modulus, other.modulus)
         while self.residue % modulus != other.residue % modulus:
             modulus //= 2
@@ -43,14 +43,14 @@ UNKNOWN = Layout(1, 0)
 
 
 def align(position: str, size: int) -> str:
-    """Source of the next aligned position in a buffer that begins with the header."""
+    """Source code of the next aligned position in a buffer that starts with the header."""
     if size == 8:
         return f"({position} + 3 & -8) + 4"
     return f"{position} + {size - 1} & -{size}"
 
 
 def minimum_size(definition: Definition, lookup: Lookup) -> int:
-    """The fewest bytes that a message takes, padding left out."""
+    """The minimum encoded size of a message in bytes, without padding."""
     return sum(_field_minimum(field, lookup) for field in definition.members)
 
 
@@ -61,7 +61,7 @@ def _field_minimum(field: Field, lookup: Lookup) -> int:
 
 
 def element_minimum(field: Field, lookup: Lookup) -> int:
-    """The fewest bytes that one value of the field takes."""
+    """The minimum encoded size of one value of the field in bytes."""
     if field.nested:
         return minimum_size(lookup(field.type), lookup)
     return 4 if field.type == "string" else SIZES[field.type]
@@ -69,5 +69,5 @@ def element_minimum(field: Field, lookup: Lookup) -> int:
 
 @cache
 def zeros(count: int) -> bytes:
-    """Padding."""
+    """`count` bytes of padding."""
     return bytes(count)

@@ -17,7 +17,7 @@ Resolve = Callable[[str], "type[Message]"]
 
 
 class Message:
-    """Base of all message classes. Fields are attributes; unknown ones are refused."""
+    """Base of all message classes. Fields are attributes; unknown fields are rejected."""
 
     __slots__ = ()
     __ros_type__: ClassVar[str]
@@ -70,7 +70,7 @@ def describe(field: Field) -> str:
 
 
 def build_class(definition: Definition, resolve: Resolve) -> type[Message]:
-    """Makes the class of a message; `resolve` gives the classes of the messages inside it."""
+    """Builds the class of a message type; `resolve` returns the class of a nested type by name."""
     short = definition.name.rsplit("/", 1)[1]
     scope: dict[str, Any] = {"Message": Message, "v": values}
     parameters, body = ["self"], []
@@ -101,7 +101,7 @@ def build_class(definition: Definition, resolve: Resolve) -> type[Message]:
 
 
 def _initial(field: Field, nested: str, scope: dict[str, Any]) -> tuple[str, str]:
-    """The parameter's default and the expression that the attribute is set to."""
+    """The constructor parameter's default, and the expression assigned to the attribute."""
     name = field.attribute
     if field.shape is Shape.ONE:
         if field.nested:
@@ -139,7 +139,7 @@ def _many_default(field: Field, nested: type[Message] | None) -> Callable[[], An
 
 
 def _guarded(init: Callable[..., None], cls: type[Message]) -> Callable[..., None]:
-    """The constructor with errors that name the type and the valid fields."""
+    """Wraps the constructor so that its errors name the type and the valid fields."""
 
     @functools.wraps(init)
     def guarded(self: Message, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""A type's definition as text: what a recording carries so that others can read it without us."""
+"""Type definitions as text, stored in recordings so that other tools can decode them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _RULE = "=" * 80
 
 
 def schema_text(name: str) -> str:
-    """The type's .msg text, followed by those of all types in it (the `ros2msg` form of MCAP)."""
+    """The type's .msg text, then those of all nested types (MCAP's `ros2msg` encoding)."""
     order = [name]
     for known in order:
         inner = (field.type for field in registry.definition(known).fields if field.nested)
@@ -20,7 +20,7 @@ def schema_text(name: str) -> str:
 
 
 def message_text(definition: Definition) -> str:
-    """One .msg file: the original where we have it, else written anew."""
+    """The text of one .msg file: the original where available, else regenerated."""
     if definition.text is not None:
         return definition.text
     constants = [f"{kind} {name}={_literal(value)}" for name, kind, value in definition.constants]

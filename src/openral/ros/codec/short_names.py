@@ -1,16 +1,16 @@
-"""Finds a type by its last name alone: `JointState` → `sensor_msgs/msg/JointState`."""
+"""Resolves a type by its short name alone: `JointState` → `sensor_msgs/msg/JointState`."""
 
 from __future__ import annotations
 
 from openral.errors import choices
 from openral.ros.codec.types import registry
 
-# Where two packages use a name, these are the ones that are hardly ever meant.
+# Where two packages define the same short name, these packages are hardly ever meant.
 _SECONDARY = ("actionlib_msgs", "type_description_interfaces")
 
 
 def names_of_kind(kind: str) -> dict[str, list[str]]:
-    """Short name → full names. Of services and actions only the whole, not their parts."""
+    """Maps short names to full names; services and actions without their derived messages."""
     found: dict[str, list[str]] = {}
     for name in registry.names(kind):
         short = name.rsplit("/", 1)[1]
@@ -20,7 +20,7 @@ def names_of_kind(kind: str) -> dict[str, list[str]]:
 
 
 def full_name(kind: str, short: str) -> str:
-    """The type that a short name means; AttributeError, because modules ask on behalf of users."""
+    """The full name of a short name; AttributeError otherwise, as module `__getattr__` needs."""
     known = names_of_kind(kind)
     if short not in known:
         raise AttributeError(f"no {kind} type '{short}'; {choices(short, sorted(known))}")

@@ -1,7 +1,7 @@
-"""The one registry of ROS types, standard ones and our own, and the codec for their bytes.
+"""The registry of all ROS types, standard and openral's own, with their encoder and decoder.
 
 Types go by their ROS names (`sensor_msgs/msg/JointState`, `std_srvs/srv/Trigger_Request`); standard
-messages come from rosbags' Jazzy definitions, services and our own types from interface files.
+messages come from rosbags' Jazzy definitions, services and openral's types from interface files.
 `openral.ros.msg`, `.srv` and `.action` offer the classes by their short names.
 """
 
@@ -46,10 +46,10 @@ class _Codec:
 
 
 class Registry:
-    """Definitions by ROS name; classes, codecs and hashes are made when they are first used."""
+    """Definitions by ROS name; classes, codecs and hashes are built on first use."""
 
     def __init__(self, standard: bool = True) -> None:
-        """With `standard` false it is empty, for types that only a recording knows."""
+        """With `standard` false it starts empty, for types defined only in a recording."""
         self._lock = threading.RLock()
         self._catalogue = Catalogue()
         self._classes: dict[str, type[Message]] = {}
@@ -64,11 +64,11 @@ class Registry:
             self._catalogue.add_standard()
 
     def names(self, kind: str = "msg") -> list[str]:
-        """All names of a kind (msg, srv, action), parts of services and actions included."""
+        """All names of a kind (msg, srv, action), with the messages of services and actions."""
         return sorted(name for name in self._catalogue.names() if f"/{kind}/" in name)
 
     def message_class(self, name: str) -> Any:
-        """The Python class of a type (Any, because only the name tells its fields)."""
+        """The Python class of a type (Any, because its fields depend on the name)."""
         found = self._classes.get(name)
         if found is None:
             with self._lock:
@@ -85,10 +85,10 @@ class Registry:
         return self._hashes[name]
 
     def encode(self, message: Message, prefix: bytes = b"") -> bytes:
-        """The message as little-endian CDR with its 4-byte header, padded to a multiple of 4.
+        """Encodes as little-endian CDR with its 4-byte header, padded to a multiple of 4 bytes.
 
         `prefix` goes between header and message (the ids of a service call); its length must be
-        a multiple of 8, because CDR aligns to what it counts from.
+        a multiple of 8, so that CDR's alignment of the message stays valid.
         """
         name = message.__ros_type__
         codec = self._codecs.get(name) or self._codec(name)
@@ -103,11 +103,11 @@ class Registry:
     def decode(self, kind: str, buffer: Buffer, skip: int = 0) -> Any: ...
 
     def decode(self, kind: str | type[M], buffer: Buffer, skip: int = 0) -> Any:
-        """The message in the buffer. Bad bytes raise CorruptMessage.
+        """Decodes a CDR buffer; malformed bytes raise CorruptMessage.
 
-        Arrays are views of the buffer, read-only if that is, and maybe not aligned: copy one to
-        change it or to give it to C. `kind` is a class or a ROS name. `skip` passes over that
-        many bytes after the header, a multiple of 8 (see `encode`).
+        `kind` is a message class or a ROS name. `skip` is the number of bytes to pass over after
+        the header, a multiple of 8 (see `encode`). Arrays are views of the buffer: read-only if
+        the buffer is, and possibly unaligned. Copy one to modify it or to pass it to C.
         """
         name = kind if isinstance(kind, str) else kind.__ros_type__
         codec = self._codecs.get(name) or self._codec(name)
@@ -164,7 +164,7 @@ def new(name: str, /, **fields: Any) -> Any:
 
 
 def type_name(of: str | Message | type[Message]) -> str:
-    """The ROS name of a message, a message class or of a name (which must exist)."""
+    """The ROS type name of a message, a message class or a name (which must exist)."""
     if isinstance(of, str):
         return registry.definition(of).name
     return of.__ros_type__

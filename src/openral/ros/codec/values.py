@@ -1,4 +1,4 @@
-"""How the primitives of ROS look in Python: struct codes, numpy types and conversions."""
+"""ROS primitives in Python: struct codes, numpy types and conversions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openral.errors import InvalidMessage
 
 Array = npt.NDArray[Any]
 
-# struct code and numpy type; byte is ROS's octet and char its uint8, whatever C says.
+# struct code and numpy type; in ROS 2, byte is an octet and char a uint8, unlike in C.
 _PRIMITIVES: dict[str, tuple[str, type[np.generic]]] = {
     "bool": ("?", np.bool_),
     "byte": ("B", np.uint8),
@@ -39,14 +39,15 @@ def _empty(dtype: np.dtype[Any]) -> Array:
     return array
 
 
-# Shared by all empty fields: an array without elements cannot be changed in place.
+# Shared by all empty fields: an array without elements cannot be modified in place.
 EMPTY = {name: _empty(dtype) for name, dtype in DTYPES.items()}
 
 
 def as_array(value: Any, primitive: str) -> Array:
-    """`value` as a flat contiguous array of the primitive, without a copy where it is one already.
+    """Converts to a contiguous array of the primitive, shape (n,); no copy if it is one already.
 
-    Bytes become uint8; integers may become floats; anything that would lose a value is refused.
+    Bytes fill one-byte types; integers may become floats. Integers out of range and conversions
+    across kinds, such as float to integer, raise InvalidMessage.
     """
     dtype = DTYPES[primitive]
     if type(value) is np.ndarray and value.dtype is dtype and value.ndim == 1:
@@ -74,14 +75,14 @@ def _cast(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def as_list(value: Iterable[Any]) -> list[Any]:
-    """`value` as a list; a lone string is refused, because it would become its characters."""
+    """Converts to a list; a single string is rejected, as it would split into characters."""
     if isinstance(value, str | bytes):
         raise InvalidMessage(f"{value!r} is one text; expected a list of them")
     return value if type(value) is list else list(value)
 
 
 def as_fixed_array(value: Any, primitive: str, size: int) -> Array:
-    """Like `as_array`, for arrays of fixed length."""
+    """Like `as_array`, for arrays of fixed length `size`."""
     array = as_array(value, primitive)
     if array.size != size:
         raise InvalidMessage(f"{array.size} values given; expected exactly {size}")
@@ -89,7 +90,7 @@ def as_fixed_array(value: Any, primitive: str, size: int) -> Array:
 
 
 def as_fixed_list(value: Iterable[Any], size: int) -> list[Any]:
-    """Like `as_list`, for arrays of fixed length."""
+    """Like `as_list`, for arrays of fixed length `size`."""
     items = as_list(value)
     if len(items) != size:
         raise InvalidMessage(f"{len(items)} values given; expected exactly {size}")

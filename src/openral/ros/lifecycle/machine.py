@@ -1,4 +1,4 @@
-"""The managed node's state machine: states, transitions, and what each outcome leads to."""
+"""State machine of a managed node: states, transitions and where each outcome leads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openral.errors import LifecycleError, choices
 
 
 class State(IntEnum):
-    """The numbers of lifecycle_msgs/msg/State."""
+    """State ids of lifecycle_msgs/msg/State."""
 
     UNCONFIGURED = 1
     INACTIVE = 2
@@ -30,18 +30,18 @@ class State(IntEnum):
 
 
 class Outcome(Enum):
-    """What a transition's callback reports."""
+    """The return value of a transition callback."""
 
     SUCCESS = 0
     FAILURE = 1
-    """Refused or impossible now: back to where it started."""
+    """Refused or impossible now: the node returns to its previous state."""
     ERROR = 2
-    """Something broke: error processing decides."""
+    """An unexpected error: error processing decides the next state."""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """One arrow of the machine."""
+    """One transition of the machine, from `start` to `goal`."""
 
     id: int
     label: str
@@ -80,11 +80,11 @@ OUTCOMES = (
 TRANSITIONS = (*REQUESTS, *OUTCOMES)
 
 Run = Callable[[State, State], Outcome]
-"""(transition state, state it started from) → outcome of the node's callback."""
+"""(transition state, previous state) → outcome of the node's callback."""
 
 
 class LifecycleMachine:
-    """Holds the state; asks `run` for outcomes and tells `entered` about every arrow taken."""
+    """Holds the state; calls `run` for outcomes and `entered` for every transition taken."""
 
     def __init__(self, run: Run, entered: Callable[[Transition], None]) -> None:
         self.state = State.UNCONFIGURED
@@ -92,11 +92,11 @@ class LifecycleMachine:
         self._entered = entered
 
     def available(self) -> list[Transition]:
-        """What may be requested now."""
+        """Transitions that may be requested in the current state."""
         return [t for t in REQUESTS if t.start is self.state]
 
     def find(self, wanted: int | str) -> Transition:
-        """The request of this id or label; LifecycleError with what is possible instead."""
+        """The transition of this id or label; LifecycleError with the valid ones otherwise."""
         for transition in self.available():
             if wanted in (transition.id, transition.label):
                 return transition
@@ -107,7 +107,7 @@ class LifecycleMachine:
         )
 
     def trigger(self, wanted: int | str) -> Outcome:
-        """Goes through a transition and, if it breaks, through error processing."""
+        """Executes a transition and, on ERROR, error processing; returns its outcome."""
         transition = self.find(wanted)
         origin = self.state
         self._take(transition)

@@ -1,4 +1,4 @@
-"""A node that is configured, activated, deactivated and shut down from outside."""
+"""LifecycleNode: a managed node that is configured, activated and shut down by request."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _HOOKS = {
 
 
 class LifecycleNode(Node):
-    """Override the `on_...` hooks; an OpenralError in one is a FAILURE, other errors are ERROR."""
+    """Override the `on_...` hooks; an OpenralError in a hook is FAILURE, other errors ERROR."""
 
     clock_wait_s = 30.0
-    """How long activation waits for /clock, where simulated time is wanted, before it fails."""
+    """Wall time in s that activation waits for /clock under `use_sim_time` before it fails."""
 
     def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(name, *args, **kwargs)
         self.failure_reason = ""
         """Why the last transition did not succeed."""
         self.on_broken: Callable[[], None] = lambda: None
-        """To be called by the node when it can never go on; its program ends then."""
+        """Called by the node when it can never continue; its program then ends."""
         self._machine = LifecycleMachine(self._run_hook, self._announce)
         self._transition_lock = threading.Lock()
         self.add_on_set_parameters_callback(self._keep_clock)
@@ -57,12 +57,14 @@ class LifecycleNode(Node):
 
     @property
     def state(self) -> State:
-        """Where the node is in its life."""
+        """The current lifecycle state."""
         return self._machine.state
 
     def _keep_clock(self, parameters: Sequence[Parameter]) -> SetResult:
-        """Whose time counts is decided before a node is configured; the node itself may change it
-        with `tell_parameter`."""
+        """Rejects changes of `use_sim_time` once the node is configured.
+
+        The node itself may still change it with `tell_parameter`.
+        """
         changes = any(
             parameter.name == USE_SIM_TIME
             and parameter.value != self.get_parameter(USE_SIM_TIME).value
@@ -74,38 +76,38 @@ class LifecycleNode(Node):
         return SetResult(True)
 
     def on_configure(self, previous: State) -> Outcome:
-        """Acquire what the node needs."""
+        """Acquire the node's resources."""
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
-        """Give back what `on_configure` acquired."""
+        """Release what `on_configure` acquired."""
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:
-        """Start to act."""
+        """Start operating."""
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
-        """Stop to act."""
+        """Stop operating."""
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Give back everything; also called when the node is destroyed before it was shut down."""
+        """Release everything; also called if the node is destroyed before it was shut down."""
         return Outcome.SUCCESS
 
     def _shut_down(self) -> None:
-        """A node that is destroyed, by a signal for instance, still gives back what it holds."""
+        """Shuts down a node that is destroyed, e.g. by a signal, so that it releases everything."""
         if self.state is not State.FINALIZED:
             self.trigger("shutdown")
 
     def on_error(self, previous: State) -> Outcome:
-        """Mend after an error: SUCCESS makes the node unconfigured, anything else ends it."""
+        """Recover from an error: SUCCESS leads to unconfigured, anything else to finalized."""
         return Outcome.FAILURE
 
     def create_lifecycle_publisher(
         self, msg_type: TypeName, topic: str, qos: QoS | int = DEFAULT
     ) -> LifecyclePublisher:
-        """A publisher that is silent unless the node is active."""
+        """Creates a publisher that sends only while the node is active."""
         publisher = LifecyclePublisher(
             self, interface_name(msg_type), self.resolve(topic), as_qos(qos)
         )
@@ -114,7 +116,7 @@ class LifecycleNode(Node):
         return publisher
 
     def trigger(self, transition: int | str) -> Outcome:
-        """Goes through a transition here and now: `configure`, `activate`, ... or its id."""
+        """Executes a transition on this thread, by label (`configure`, `activate`, ...) or id."""
         if not self._transition_lock.acquire(blocking=False):
             raise LifecycleError(
                 f"'{transition}' requested while {self.full_name} is {self.state.label}"
@@ -192,7 +194,7 @@ class LifecyclePublisher(Publisher):
     node: LifecycleNode
 
     def publish(self, message: Any) -> None:
-        """Like `Publisher.publish`; dropped, and not even made, while the node is not active."""
+        """Like `Publisher.publish`; while the node is not active, nothing is built or sent."""
         if self.node.state is State.ACTIVE:
             super().publish(message)
 

@@ -1,4 +1,4 @@
-"""What `python -m openral.<room>` does: makes a lifecycle node from `name=value` words, runs it."""
+"""Entry point of `python -m openral.<package>`: runs a lifecycle node from its arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openral.ros.parameters.store import Value
 from openral.signals import heed_signals
 
 _SWITCH_S = 5e-4
-"""So long may a thread that hears of a stop or an action wait for one busy with a picture."""
+"""GIL switch interval in s: bounds the delay of a stop or action behind image work."""
 
 
 def run_program(
@@ -26,7 +26,11 @@ def run_program(
     names: Sequence[str],
     make: Callable[[dict[str, Value]], LifecycleNode],
 ) -> int:
-    """Returns the exit code: 1 if an automatic start fails or the node breaks, 2: wrong usage."""
+    """Runs the program of a node and returns its exit code.
+
+    `names` are the valid parameters; `make` builds the node from the given ones. Exit codes: 1 if
+    an automatic start fails or the node breaks, 2 for wrong usage.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {room}", description=about)
     parser.add_argument("--autostart", action="store_true", help="configure and activate at once")
     parser.add_argument("parameters", nargs="*", metavar="name=value")
@@ -67,7 +71,7 @@ def _spin(node: LifecycleNode) -> int:
     node.on_broken = end
     executor.add_node(node)
     gc.collect()
-    gc.freeze()  # what lives as long as the process need not be looked at again
+    gc.freeze()  # what lives as long as the process need not be scanned again
     try:
         executor.spin()
     finally:

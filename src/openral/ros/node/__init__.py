@@ -1,1 +1,1 @@
-"""Nodes in the shape of rclpy: publishers, subscriptions, services, timers, executors."""
+"""Nodes with rclpy's interface: publishers, subscriptions, services, timers, executors."""

@@ -1,4 +1,4 @@
-"""Calling services. Answers arrive on the context's own thread, so any thread may wait for one."""
+"""Service clients. Responses arrive on the context's I/O thread, so any thread may wait for one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POLL_S = 0.005
 
 
 class Client:
-    """Made by `Node.create_client`."""
+    """Created by `Node.create_client`."""
 
     def __init__(self, node: Node, type_name: str, name: str) -> None:
         self.node = node
@@ -43,7 +43,7 @@ class Client:
         self._sequence = itertools.count(1)
         self._pending: dict[int, tuple[Future[Any], frozenset[int]]] = {}
         self._servers: frozenset[int] = frozenset()
-        """Those known at the last look."""
+        """Servers matched at the last check."""
         self._lock = threading.Lock()
         specs = service_wire.service_specs(node.context, name, type_name, "clientid")
         self._reader = node.context.transport.reader(specs.reply)
@@ -52,11 +52,11 @@ class Client:
         node.context.io.add_reader(self._reader, self._on_data, on_match=True)
 
     def service_is_ready(self) -> bool:
-        """Whether a server is there that can hear and answer."""
+        """Whether a server is matched in both directions, request and reply."""
         return self._writer.matched() > 0 and self._reader.matched() > 0
 
     def wait_for_service(self, timeout_s: float | None = None) -> bool:
-        """Waits until a server is there; False when `timeout_s` has passed."""
+        """Waits until a server is available; False after `timeout_s` of wall time."""
         give_up = None if timeout_s is None else time.monotonic() + timeout_s
         while not self.service_is_ready():
             if give_up is not None and time.monotonic() >= give_up:
@@ -65,7 +65,7 @@ class Client:
         return True
 
     def call_async(self, request: Message) -> Future[Any]:
-        """Sends the request; the future fails with ServerGone if the last server leaves."""
+        """Sends the request; the future fails with ServerGone if its servers leave first."""
         if not isinstance(request, self.request_class):
             wanted = self.request_class.__ros_type__
             raise ConfigError(f"service '{self.name}' takes {wanted}, not {request!r}")
@@ -76,7 +76,7 @@ class Client:
         number, servers = next(self._sequence), self._reader.sources()
         with self._lock:
             self._pending[number] = (future, servers)
-            self._servers = servers  # so that their leaving is a change, however soon it comes
+            self._servers = servers  # so that their leaving counts as a change, however soon
         header = self._id + struct.pack("<q", number)
         try:
             self._writer.write(types.encode(request, header))
@@ -88,7 +88,10 @@ class Client:
         return future
 
     def call(self, request: Message, timeout_s: float = 5.0) -> Any:
-        """Waits for a server and its answer, or raises which of the two did not come."""
+        """Waits for a server and its response, both within `timeout_s` of wall time.
+
+        Raises ServiceUnavailable, ServiceTimeout, or ServerGone if the server leaves meanwhile.
+        """
         if self.node.context.io.in_loop_thread:
             raise ConfigError(f"'{self.name}' called from a reply callback would wait for itself")
         start = time.monotonic()
@@ -130,7 +133,7 @@ class Client:
         self._fail_if_gone()
 
     def _fail_if_gone(self) -> None:
-        """A call fails when all the servers that could have answered it are gone."""
+        """Fails every pending call whose possible servers have all left."""
         there = self._reader.sources() if self._writer.matched() else frozenset()
         if there == self._servers:
             return
@@ -146,7 +149,7 @@ class Client:
                 )
 
     def close(self) -> None:
-        """Leaves the graph; calls in flight fail."""
+        """Leaves the graph; pending calls fail."""
         self.node.context.io.remove_reader(self._reader)
         self._reader.close()
         self._writer.close()

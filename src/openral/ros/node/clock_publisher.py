@@ -1,4 +1,4 @@
-"""Gives the graph its simulated time."""
+"""ClockPublisher: publishes the graph's simulated time on /clock."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from openral.ros.qos import QoS
 
 
 class ClockPublisher:
-    """Publishes /clock; made by the one node that drives the simulation."""
+    """Publishes /clock; created by the one node that drives the simulation."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        # Reliable, because that matches whatever a peer asks for; only the newest counts.
+        # Reliable, because that matches any reliability a subscriber requests; depth 1, because
+        # only the newest stamp matters.
         self._publisher = node.create_publisher("rosgraph_msgs/msg/Clock", "/clock", QoS(depth=1))
         self._last_ns = -1
         self._lock = threading.Lock()
 
     def publish(self, now_ns: int) -> bool:
-        """Tells the time; False, and nothing is sent, unless it is later than the last time told.
+        """Publishes the time in ns; returns False and sends nothing unless it has advanced.
 
-        A step back would make fresh observations look old to everybody who reasons about age. May
-        be called on any thread.
+        A step back would make fresh observations look stale wherever ages are checked. Thread-safe.
         """
         message = types.new("rosgraph_msgs/msg/Clock", clock=time_message(now_ns))
         with self._lock:
@@ -34,12 +34,12 @@ class ClockPublisher:
         return True
 
     def repeat(self) -> None:
-        """Tells the last time again: whoever has lost it, or was told another one, gets it back."""
+        """Republishes the last stamp, for subscribers that lost it or received another one."""
         with self._lock:
             if self._last_ns >= 0:
                 clock = time_message(self._last_ns)
                 self._publisher.publish(types.new("rosgraph_msgs/msg/Clock", clock=clock))
 
     def close(self) -> None:
-        """Leaves /clock to others."""
+        """Destroys the publisher on /clock."""
         self._node.destroy_publisher(self._publisher)

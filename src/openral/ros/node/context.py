@@ -1,4 +1,4 @@
-"""What the nodes of a process share: one presence on the wire, one local bus, one reply thread."""
+"""Context: what nodes of a process share, i.e. one DDS participant, local bus and I/O thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """Opens the graph; use as `with Context() as context:` or call `close`."""
+    """Joins the graph; use as `with Context() as context:` or call `close`."""
 
     def __init__(self, network: Network | None = None, transport: Transport | None = None) -> None:
         if transport is None:
@@ -36,7 +36,7 @@ class Context:
 
     @property
     def io(self) -> Loop:
-        """The loop for replies and time: it runs on a thread of its own, started on first use."""
+        """The loop for service replies and /clock, on its own thread, started on first use."""
         with self._lock:
             if self._io is None:
                 self._io = Loop(self.transport.poller())
@@ -47,7 +47,7 @@ class Context:
             return self._io
 
     def close(self) -> None:
-        """Destroys the nodes and leaves the graph; harmless the second time."""
+        """Destroys the nodes and leaves the graph; idempotent."""
         if self.closed:
             return
         self.closed = True
@@ -77,8 +77,8 @@ _default_lock = threading.Lock()
 
 
 def default_context() -> Context:
-    """The context that nodes use which are not given one; it closes when the process ends."""
-    global _default  # noqa: PLW0603 - one a process is the point
+    """The context of nodes that are given none; it closes at process exit."""
+    global _default  # noqa: PLW0603 - one per process is the point
     with _default_lock:
         if _default is None or _default.closed:
             _default = Context()

@@ -1,4 +1,4 @@
-"""Runs the callbacks of nodes on one thread, until told or signalled to stop."""
+"""Executor: runs the callbacks of nodes on one thread until it is stopped or signalled."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from openral.ros.node.node import Node
 
 _SIGNAL_CHECK_S = 0.1
-"""A handler runs only between two waits, because a wait happens outside the interpreter."""
+"""Longest wait in s: signal handlers run only between waits, as a wait is inside a C call."""
 
 
 class Executor:
-    """`add_node` and `spin`; or `start` to spin on a thread of its own."""
+    """Spins nodes: `add_node`, then `spin`, or `start` for a background thread."""
 
     def __init__(self, context: Context | None = None) -> None:
         self.context = context or default_context()
@@ -32,7 +32,7 @@ class Executor:
         self._thread: threading.Thread | None = None
 
     def add_node(self, node: Node) -> None:
-        """Runs this node's callbacks from now on."""
+        """Adds a node, whose callbacks then run in this executor."""
         if node.context is not self.context:
             raise ConfigError(f"node '{node.full_name}' is of another context than the executor")
         if node not in self._nodes:
@@ -40,7 +40,7 @@ class Executor:
             node.attach(self._loop)
 
     def remove_node(self, node: Node) -> None:
-        """Stops running this node's callbacks."""
+        """Removes a node; its callbacks no longer run."""
         if node in self._nodes:
             self._nodes.remove(node)
             node.detach()
@@ -52,16 +52,16 @@ class Executor:
                 self._loop.run_once(_SIGNAL_CHECK_S)
 
     def spin_once(self, timeout_s: float = 0.0) -> None:
-        """Does what is due, waiting up to `timeout_s` for the first thing."""
+        """Runs what is due, waiting up to `timeout_s` for the first work item."""
         self._loop.run_once(timeout_s)
 
     def spin_until_idle(self) -> None:
-        """Does everything that is due, and what follows from it, without waiting."""
+        """Runs everything that is due, and whatever becomes due by it, without waiting."""
         while self._loop.run_once(0.0):
             pass
 
     def spin_until(self, future: Future[Any], timeout_s: float) -> bool:
-        """Runs until a future is done; False when `timeout_s` has passed or `shutdown` came."""
+        """Runs until a future is done; False after `timeout_s` or on `shutdown`."""
         future.add_done_callback(lambda _: self._loop.wake())
         give_up = time.monotonic() + timeout_s
         while not future.done() and not self._loop.stopped and time.monotonic() < give_up:
@@ -77,11 +77,11 @@ class Executor:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends `spin` soon, from any thread or callback; nodes stay."""
+        """Makes `spin` return soon, from any thread or callback; nodes stay attached."""
         self._loop.stop()
 
     def shutdown(self) -> None:
-        """Ends spinning and lets the nodes go; harmless the second time."""
+        """Stops spinning and removes the nodes; idempotent."""
         self._loop.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -98,7 +98,7 @@ class Executor:
 
         def handle(number: int, frame: Any) -> None:
             self._loop.stop()
-            # A second signal means that the user will not wait for the callback that runs now.
+            # A second signal means that the user will not wait for the running callback.
             ignored = previous[number] in (None, signal.SIG_IGN)
             signal.signal(number, signal.SIG_DFL if ignored else previous[number])
 
@@ -113,7 +113,7 @@ class Executor:
 
 
 def spin(*nodes: Node) -> None:
-    """Runs nodes until SIGINT, SIGTERM or SIGHUP, then destroys them: a program's last line."""
+    """Spins nodes until SIGINT, SIGTERM or SIGHUP, then destroys them: a program's last call."""
     executor = Executor(nodes[0].context)
     for node in nodes:
         executor.add_node(node)

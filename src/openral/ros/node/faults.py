@@ -1,4 +1,4 @@
-"""Counts what arrives and cannot be used, and reports each peer once."""
+"""Counts malformed messages and logs the first one of each peer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MAX_PEERS = 256
 
 
 class Faults:
-    """The bad messages of one endpoint."""
+    """Malformed messages received by one endpoint."""
 
     def __init__(self, log: NodeLogger, where: str) -> None:
         self.count = 0
@@ -18,7 +18,7 @@ class Faults:
         self._reported: set[int] = set()
 
     def add(self, reader: Reader | None, source: int, reason: str) -> None:
-        """Counts one; logs it if this peer has not been logged before."""
+        """Counts one message; logs it if it is the first of its peer."""
         if source not in self._reported and len(self._reported) < _MAX_PEERS:
             self._reported.add(source)
             self._report(reader, source, reason)

@@ -1,4 +1,4 @@
-"""Delivery between nodes of one context: the message object itself, never its bytes."""
+"""In-process delivery between nodes of one context: message objects without serialization."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LocalBus:
-    """Knows who publishes and who subscribes here, and introduces them to each other."""
+    """Matches the publishers and subscriptions of one context by topic and QoS."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -19,7 +19,7 @@ class LocalBus:
         self._subscriptions: dict[str, list[Subscription]] = {}
 
     def join(self, member: Publisher | Subscription) -> None:
-        """Adds an endpoint; a new subscription gets what latched publishers said last."""
+        """Adds an endpoint; a new subscription receives the latched messages."""
         from openral.ros.node.publisher import Publisher
 
         with self._lock:
@@ -33,7 +33,7 @@ class LocalBus:
                     publisher.replay_to(member)
 
     def leave(self, member: Publisher | Subscription) -> None:
-        """Removes an endpoint; harmless the second time."""
+        """Removes an endpoint; idempotent."""
         with self._lock:
             for members in (self._publishers, self._subscriptions):
                 remaining = [m for m in members.get(member.topic, ()) if m is not member]

@@ -1,4 +1,4 @@
-"""One thread's work: readers with data, timers that are due and calls posted by other threads."""
+"""Event loop of one thread: readers with data, due timers and calls posted by other threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Call = Callable[[], None]
 
 
 class Loop:
-    """Runs on whichever thread calls `run_once`, one at a time; everything else is thread-safe."""
+    """Runs on the thread that calls `run_once`, one at a time; other methods are thread-safe."""
 
     def __init__(self, poller: Poller) -> None:
         self._poller = poller
@@ -43,11 +43,11 @@ class Loop:
         return self._thread == threading.get_ident()
 
     def add_reader(self, reader: Reader, ready: Call, on_match: bool = False) -> None:
-        """Calls `ready` in this loop when the reader has data."""
+        """Calls `ready` in this loop on data and, with `on_match`, when peers come or go."""
         self._poller.add(reader, ready, on_match)
 
     def remove_reader(self, reader: Reader) -> None:
-        """Forgets a reader."""
+        """Removes a reader."""
         self._poller.remove(reader)
 
     def add_timer(self, timer: Timer) -> None:
@@ -57,24 +57,24 @@ class Loop:
         self.wake()
 
     def remove_timer(self, timer: Timer) -> None:
-        """Forgets a timer."""
+        """Removes a timer."""
         with self._lock:
             self._timers = tuple(t for t in self._timers if t is not timer)
 
     def post(self, call: Call) -> None:
-        """Runs `call` in this loop soon."""
+        """Schedules `call` for the loop's next iteration."""
         self._posted.append(call)
         if self._thread != threading.get_ident():
             self.wake()
 
     def call_later(self, delay_s: float, call: Call) -> None:
-        """Runs `call` in this loop after a delay of wall time."""
+        """Schedules `call` in this loop after `delay_s` of wall time."""
         with self._lock:
             heapq.heappush(self._later, (time.monotonic() + delay_s, next(self._order), call))
         self.wake()
 
     def wake(self) -> None:
-        """Makes a waiting loop look again."""
+        """Wakes a waiting loop so that it checks for work again."""
         if not self._woken:
             self._woken = True
             self._poller.wake()
@@ -91,7 +91,7 @@ class Loop:
             self.run_once(10.0)
 
     def run_once(self, timeout_s: float) -> bool:
-        """Waits up to `timeout_s` for something to do and does it; whether there was something."""
+        """Waits up to `timeout_s` for work and runs it; returns whether there was any."""
         outer, self._thread = self._thread, threading.get_ident()
         try:
             wait_s = 0.0 if self._posted else self._wait_s(timeout_s)
@@ -145,13 +145,13 @@ class Loop:
         return max(0.0, wait_s)
 
     def close(self) -> None:
-        """Stops and gives the poller back."""
+        """Stops and closes the poller."""
         self.stop()
         self._poller.close()
 
 
 def _contained(call: Call) -> None:
-    """Nothing that a callback raises may end the loop."""
+    """Runs a call; an exception it raises is logged and does not end the loop."""
     try:
         call()
     except Exception:

@@ -1,4 +1,4 @@
-"""A ROS 2 node: what it publishes, hears, serves, calls and is configured by."""
+"""A ROS 2 node: publishers, subscriptions, services, clients, timers and parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ USE_SIM_TIME = "use_sim_time"
 
 
 class Node(NodeParameters):
-    """Shaped like rclpy's. Callbacks run in the executor that the node is added to."""
+    """A node with rclpy's interface. Callbacks run in the executor the node is added to."""
 
     def __init__(
         self,
@@ -45,7 +45,11 @@ class Node(NodeParameters):
         parameters: Mapping[str, Value] | None = None,
         parameter_services: bool = True,
     ) -> None:
-        """`parameters` override declared defaults; without services the node is a light client."""
+        """Joins the graph as a node.
+
+        `parameters` override declared defaults. Without `parameter_services` the node is a light
+        client: it serves no parameters and does not publish on /rosout.
+        """
         self.name = names.check_node_name(name)
         self.namespace = names.check_namespace(namespace)
         self.full_name = names.full_name(self.name, self.namespace)
@@ -93,7 +97,7 @@ class Node(NodeParameters):
     def create_publisher(
         self, msg_type: TypeName, topic: str, qos: QoS | int = DEFAULT
     ) -> Publisher:
-        """Opens a topic for sending."""
+        """Creates a publisher; an integer `qos` is a queue depth."""
         publisher = Publisher(self, interface_name(msg_type), self.resolve(topic), as_qos(qos))
         self._publishers.append(publisher)
         self.context.presence.announce()
@@ -109,7 +113,11 @@ class Node(NodeParameters):
         raw: bool = False,
         inline: bool = False,
     ) -> Subscription:
-        """Calls back for each message; `raw` gives its bytes. `inline` skips the executor."""
+        """Subscribes with a callback; an integer `qos` is a queue depth.
+
+        `raw` passes CDR bytes instead of messages. `inline` runs the callback on the receiving
+        thread (the publisher's thread within a context) instead of in the executor.
+        """
         name = interface_name(msg_type)
         subscription = Subscription(
             self, name, self.resolve(topic), callback, as_qos(qos), raw=raw, inline=inline
@@ -124,7 +132,7 @@ class Node(NodeParameters):
     # Services
 
     def create_service(self, srv_type: TypeName, name: str, handler: Handler) -> Service:
-        """Answers calls: `handler(request, response)` returns the response or a Future of it."""
+        """Serves calls: `handler(request, response)` returns the response or a Future of it."""
         service = Service(self, interface_name(srv_type), self.resolve(name), handler)
         self._services.append(service)
         if self._loop is not None:
@@ -133,7 +141,7 @@ class Node(NodeParameters):
         return service
 
     def create_client(self, srv_type: TypeName, name: str) -> Client:
-        """Calls a service."""
+        """Creates a client of a service."""
         client = Client(self, interface_name(srv_type), self.resolve(name))
         self._clients.append(client)
         self.context.presence.announce()
@@ -142,7 +150,7 @@ class Node(NodeParameters):
     # Time
 
     def now(self) -> int:
-        """The graph's time in nanoseconds: wall time, or /clock under `use_sim_time`."""
+        """The graph's time in ns: wall time, or /clock under `use_sim_time`."""
         return self.clock.now_ns()
 
     def stamp(self) -> Any:
@@ -150,7 +158,7 @@ class Node(NodeParameters):
         return time_message(self.clock.now_ns())
 
     def create_timer(self, period_s: float, callback: Callable[[], None]) -> Timer:
-        """Calls back every period of the node's clock."""
+        """Calls back every `period_s` of the node's clock."""
         timer = Timer(period_s, lambda: self.run_callback(lambda _: callback(), None), self.clock)
         self._timers.append(timer)
         if self._loop is not None:
@@ -158,7 +166,7 @@ class Node(NodeParameters):
         return timer
 
     def create_wall_timer(self, period_s: float, callback: Callable[[], None]) -> Timer:
-        """Calls back every period of real time, also while the graph's clock stands still."""
+        """Calls back every `period_s` of wall time, even while the graph's clock stands still."""
         timer = Timer(period_s, lambda: self.run_callback(lambda _: callback(), None), Clock())
         self._timers.append(timer)
         if self._loop is not None:
@@ -166,21 +174,21 @@ class Node(NodeParameters):
         return timer
 
     def create_rate(self, hz: float) -> Rate:
-        """Paces a loop on a thread of one's own by the node's clock."""
+        """Paces a loop on the caller's own thread by the node's clock."""
         return Rate(hz, self.clock)
 
-    # Inner works
+    # Internals
 
     def resolve(self, name: str) -> str:
-        """The absolute form of a topic's or service's name."""
+        """The absolute form of a topic or service name."""
         return names.resolve(name, self.name, self.namespace)
 
     def get_logger(self) -> NodeLogger:
-        """rclpy's way to `log`."""
+        """`log`, under rclpy's name."""
         return self.log
 
     def run_callback(self, callback: Callable[[Any], Any], argument: Any) -> None:
-        """Runs a callback; what it raises is reported with the node's name and goes no further."""
+        """Runs a callback; exceptions are logged with the node's name and counted, not raised."""
         try:
             callback(argument)
         except Exception as error:
@@ -189,7 +197,7 @@ class Node(NodeParameters):
             self.callback_errors += 1
 
     def in_executor(self, call: Callable[[], Any]) -> Future[Any]:
-        """Runs a call between the node's callbacks; at once if the node has no executor."""
+        """Runs a call in the node's executor; immediately if the node has none."""
         future: Future[Any] = Future()
 
         def run() -> None:
@@ -228,32 +236,32 @@ class Node(NodeParameters):
         return [*(s for s in self._subscriptions if not s.inline), *self._services]
 
     def endpoint_guids(self) -> tuple[list[bytes], list[bytes]]:
-        """Readers and writers that belong to this node."""
+        """GUIDs of this node's readers and writers."""
         pairs: list[Service | Client] = [*self._services, *self._clients]
         readers = [s.guid for s in self._subscriptions] + [p.reader_guid for p in pairs]
         writers = [p.guid for p in self._publishers] + [p.writer_guid for p in pairs]
         return readers, writers
 
     def destroy_timer(self, timer: Timer) -> None:
-        """Ends a timer."""
+        """Removes a timer."""
         self._timers.remove(timer)
         if self._loop is not None:
             self._loop.remove_timer(timer)
 
     def destroy_subscription(self, subscription: Subscription) -> None:
-        """Ends a subscription."""
+        """Closes a subscription."""
         self._close(self._subscriptions, subscription)
 
     def destroy_publisher(self, publisher: Publisher) -> None:
-        """Ends a publisher."""
+        """Closes a publisher."""
         self._close(self._publishers, publisher)
 
     def destroy_service(self, service: Service) -> None:
-        """Ends a service."""
+        """Closes a service."""
         self._close(self._services, service)
 
     def destroy_client(self, client: Client) -> None:
-        """Ends a client; its calls in flight fail."""
+        """Closes a client; its pending calls fail."""
         self._close(self._clients, client)
 
     def _close(self, members: list[Any], member: Any) -> None:
@@ -263,11 +271,11 @@ class Node(NodeParameters):
             self.context.presence.announce()
 
     def before_destroy(self, farewell: Callable[[], None]) -> None:
-        """Runs a call when the node is destroyed, while its endpoints are still there."""
+        """Runs `farewell` when the node is destroyed, while its endpoints are still open."""
         self._farewells.append(farewell)
 
     def destroy(self) -> None:
-        """Leaves the graph; harmless the second time."""
+        """Leaves the graph; idempotent."""
         if self.destroyed:
             return
         self.destroyed = True
@@ -290,7 +298,7 @@ class Node(NodeParameters):
 
 
 def interface_name(of: TypeName) -> str:
-    """The ROS name of a type however it was given."""
+    """The ROS name of a type given by name, message class or service or action type."""
     if isinstance(of, str):
         return of
     named: Any = of

@@ -1,4 +1,4 @@
-"""Gives nodes the graph's simulated time, and says so when there is none."""
+"""NodeClock: a node's clock, which follows /clock under `use_sim_time` and logs its silence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
 ClockSource = Callable[[Callable[[Any], None]], "Subscription"]
-"""Makes a subscription that calls back, inline, with each Clock message."""
+"""Creates a subscription that calls back, inline, with each Clock message."""
 SILENCE_S = 5.0
-"""Wall seconds without /clock after which a node that needs it says so."""
+"""Wall time without /clock, in s, after which a node under `use_sim_time` logs an error."""
 
 
 class NodeClock(Clock):
-    """A node's clock, with its /clock subscription and the watch over it."""
+    """A node's clock, with its /clock subscription and a watchdog for it."""
 
     def __init__(self, node: Node) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class NodeClock(Clock):
         self._reported_s = float("-inf")
 
     def use_simulated(self, wanted: bool) -> None:
-        """Switches between wall and simulated time; timers start their period anew."""
+        """Switches between wall and simulated time; timers restart their period."""
         if wanted and self._subscription is None:
             self._subscription = self._source(self._hear)
         elif not wanted and self._subscription is not None:
@@ -43,26 +43,26 @@ class NodeClock(Clock):
         self.simulated = self._own if wanted else None
 
     def _plain(self, hear: Callable[[Any], None]) -> Subscription:
-        # Heard on the reply thread and inline: time goes on while a callback of the node runs.
+        # Received inline on the I/O thread: time advances while a callback of the node runs.
         return self._node.create_subscription(CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
 
     def take_from(self, source: ClockSource) -> None:
-        """Takes simulated time from another subscription than the plain one to /clock."""
+        """Takes simulated time from `source` instead of the plain /clock subscription."""
         self._source = source
         if self._subscription is not None:
             self.use_simulated(False)
             self.use_simulated(True)
 
     def on_jump(self, callback: Any) -> Any:
-        """Calls back when simulated time goes backwards; returns the call that takes it back."""
+        """Calls back when simulated time goes backwards; returns a call that unregisters."""
         return self._own.on_jump(callback)
 
     def wait_ready(self, timeout_s: float) -> bool:
-        """Waits, in wall time, until there is a time to go by."""
+        """Waits up to `timeout_s` of wall time for the first stamp; True at once on wall time."""
         return self.simulated is None or self.simulated.wait_ready(timeout_s)
 
     def check(self) -> None:
-        """Reports the silence of /clock once, and its return."""
+        """Logs once when /clock falls silent, and once when it is back."""
         if self.simulated is None:
             return
         silent = self.simulated.silent_for_s() > SILENCE_S
@@ -81,7 +81,7 @@ class NodeClock(Clock):
         self._own.update(message.clock.sec * NS + message.clock.nanosec)
 
     def _report_jump(self, jump: Jump) -> None:
-        """Two who tell different times would fill the log."""
+        """Logs a jump, rate-limited: two publishers of different times would flood the log."""
         now = time.monotonic()
         if now - self._reported_s < SILENCE_S:
             return

@@ -1,4 +1,4 @@
-"""Tells the graph which nodes live here and which endpoints are theirs, as ROS 2 expects it."""
+"""Announces this participant's nodes and their endpoints on ros_discovery_info, as ROS 2 does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HASH = "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e
 
 
 def presence_spec() -> EndpointSpec:
-    """The endpoint on which participants introduce their nodes."""
+    """The endpoint on which participants announce their nodes."""
     return EndpointSpec(TOPIC, types.dds_type_name(TYPE), GRAPH, f"typehash={_HASH};".encode())
 
 
@@ -38,20 +38,20 @@ class Presence:
         self._held = 0
 
     def add(self, node: Node) -> None:
-        """Shows a node."""
+        """Adds a node and announces it."""
         with self._lock:
             self._nodes.append(node)
         self.announce()
 
     def remove(self, node: Node) -> None:
-        """Hides a node."""
+        """Removes a node and announces that."""
         with self._lock:
             self._nodes = [n for n in self._nodes if n is not node]
         self.announce()
 
     @contextmanager
     def one_announcement(self) -> Iterator[None]:
-        """Many changes, told once at the end."""
+        """Batches the changes made inside the block into one announcement at its end."""
         with self._lock:
             self._held += 1
             try:
@@ -61,7 +61,7 @@ class Presence:
         self.announce()
 
     def announce(self) -> None:
-        """Tells the present state."""
+        """Publishes the current list of nodes."""
         with self._lock:
             if self._held:
                 return

@@ -1,4 +1,4 @@
-"""Publishing on a topic: to nodes of this process by reference, to all others by wire."""
+"""Publishers: by reference to nodes of the same context, serialized to all others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _numbers = itertools.count(1)
 
 
 class Publisher:
-    """Made by `Node.create_publisher`. Don't alter a message once it is published."""
+    """Created by `Node.create_publisher`. Don't modify a message once it is published."""
 
     def __init__(self, node: Node, type_name: str, topic: str, qos: QoS) -> None:
         self.node = node
@@ -34,7 +34,7 @@ class Publisher:
         self.qos = qos
         self.local: tuple[Subscription, ...] = ()
         self.source = -next(_numbers)
-        """What subscriptions of this process know it by; the wire's numbers are positive."""
+        """Id of this publisher in local subscriptions; sources on the wire are positive."""
         self._heard_until = 0.0
         self._kept: deque[Message] = deque(maxlen=qos.depth if qos.latched else 0)
         self._writer = node.context.transport.writer(
@@ -47,16 +47,19 @@ class Publisher:
 
     @property
     def subscriber_count(self) -> int:
-        """Subscriptions that hear this publisher, in this process and elsewhere."""
+        """Matched subscriptions, in this process and elsewhere."""
         return len(self.local) + self._writer.matched()
 
     @property
     def has_subscribers(self) -> bool:
-        """Ask this before making a message that is costly to make."""
+        """Whether any subscription is matched: check it before building a costly message."""
         return bool(self.local) or self._writer.matched() > 0
 
     def publish(self, message: Message | Callable[[], Message]) -> None:
-        """Sends a message. A function is called only if somebody is there to hear its result."""
+        """Sends a message; a function that builds one is called only if a subscription needs it.
+
+        Latched publishers always build and keep the message, for late joiners.
+        """
         local = self.local
         by_wire = self.qos.latched or self._is_heard()
         if not local and not by_wire:
@@ -73,7 +76,7 @@ class Publisher:
             self._writer.write(payload)
 
     def _is_heard(self) -> bool:
-        """Asking DDS costs as much as a small message: a yes is good for a moment."""
+        """Whether DDS has matched a reader; a yes is cached, as asking costs a small message."""
         now = time.monotonic()
         if now > self._heard_until:
             if not self._writer.matched():
@@ -82,7 +85,7 @@ class Publisher:
         return True
 
     def publish_bytes(self, payload: bytes) -> None:
-        """Sends CDR as it is, header included: for recordings and for tests of the other side."""
+        """Sends CDR bytes, header included, as they are: for recordings and for peers' tests."""
         if self.local:
             made = types.decode(self.type_name, payload)
             for subscription in self.local:
@@ -90,17 +93,17 @@ class Publisher:
         self._writer.write(payload)
 
     def replay_to(self, subscription: Subscription) -> None:
-        """Gives a late local subscription what a latched publisher keeps."""
+        """Delivers a latched publisher's kept messages to a late local subscription."""
         if self.qos.latched and subscription.qos.latched and subscription.qos.accepts(self.qos):
             for message in self._kept:
                 subscription.deliver(message, None, self.source)
 
     def close(self) -> None:
-        """Leaves the graph; harmless the second time."""
+        """Leaves the graph; idempotent."""
         self.node.context.bus.leave(self)
         self._writer.close()
 
 
 def hash_tag(type_name: str) -> bytes:
-    """What an endpoint advertises so that ROS peers can check the type."""
+    """The user data with which an endpoint advertises its type hash to ROS peers."""
     return f"typehash={types.type_hash(type_name)};".encode()

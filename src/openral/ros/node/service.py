@@ -1,4 +1,4 @@
-"""Answering calls."""
+"""Service servers: receive requests, run the handler and send the responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openral.ros.node.node import Node
 
 Handler = Callable[[Any, Any], Any]
-"""(request, response to fill) → response, or a Future of it for an answer that comes later."""
+"""(request, response to fill) → response, or a Future of a response that comes later."""
 
 _MATCH_RETRY_S = 0.01
 _MAX_CLIENTS = 1024
@@ -28,7 +28,7 @@ _FOREIGN = "no request id in the payload (rmw_fastrtps?); set RMW_IMPLEMENTATION
 
 
 class Service:
-    """Made by `Node.create_service`; the handler runs in the node's executor."""
+    """Created by `Node.create_service`; the handler runs in the node's executor."""
 
     def __init__(self, node: Node, type_name: str, name: str, handler: Handler) -> None:
         self.node = node
@@ -44,17 +44,17 @@ class Service:
         self.reader_guid, self.writer_guid = self._reader.guid, self._writer.guid
         self._loop: Loop | None = None
         self._clients: dict[int, tuple[bytes, bytes] | None] = {}
-        """By writer: tag and participant of a client; None for one that cannot be answered."""
+        """By writer: a client's tag and participant; None for one that cannot be answered."""
         self._reachable: set[int] = set()
         self._closed = False
 
     def attach(self, loop: Loop) -> None:
-        """Answers in this loop from now on."""
+        """Handles requests in this loop from now on."""
         self._loop = loop
         loop.add_reader(self._reader, self._on_data)
 
     def detach(self) -> None:
-        """Leaves the loop; calls wait."""
+        """Leaves the loop; requests stay queued."""
         if self._loop is not None:
             self._loop.remove_reader(self._reader)
             self._loop = None
@@ -73,12 +73,15 @@ class Service:
             self._handle(request, header, sample.source)
 
     def _client_of(self, sample: Sample) -> tuple[bytes, bytes] | None:
-        """Who asks; a peer without a client id keeps its ids outside the payload."""
+        """Tag and participant of the caller; None for a peer that advertises no client id.
+
+        Such a peer carries its request ids outside the payload.
+        """
         if sample.source not in self._clients:
             peer = self._reader.peer(sample.source)
             if peer is None:
                 return b"", b""
-            if len(self._clients) >= _MAX_CLIENTS:  # those that left are among them
+            if len(self._clients) >= _MAX_CLIENTS:  # many of which have left
                 self._clients.clear()
                 self._reachable.clear()
             tag = service_wire.find_tag(peer.user_data, "clientid")
@@ -118,7 +121,7 @@ class Service:
         self._send(types.encode(response, header), source, time.monotonic() + _MATCH_LIMIT_S)
 
     def _send(self, payload: bytes, source: int, give_up: float) -> None:
-        """A client may ask before discovery has shown us where it listens: then wait for that."""
+        """Sends a response; waits until discovery has found the reply reader of the client."""
         if self._closed:
             return
         if self._can_reach(source) or time.monotonic() > give_up:
@@ -141,7 +144,7 @@ class Service:
         return False
 
     def close(self) -> None:
-        """Leaves the graph; harmless the second time. What is not answered yet stays so."""
+        """Leaves the graph; idempotent. Pending requests stay unanswered."""
         self._closed = True
         self.detach()
         self._reader.close()

@@ -1,4 +1,4 @@
-"""How ROS services with in-payload request ids (rmw_cyclonedds) look on the wire."""
+"""Wire format of ROS services with in-payload request ids, as in rmw_cyclonedds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openral.ros.node.context import Context
 
 HEADER = 16
-"""Client id (u64) and sequence number (i64), right behind CDR's own 4 bytes."""
+"""Bytes of client id (u64) and sequence number (i64), right after CDR's 4-byte header."""
 _CDR = 4
 _ids = itertools.count(1)
 
@@ -31,7 +31,7 @@ class ServiceSpecs:
 
 
 def service_specs(context: Context, service: str, type_name: str, role: str) -> ServiceSpecs:
-    """`role` is `serviceid` or `clientid`: the tag that pairs the two endpoints of one side."""
+    """Endpoint specs of one side; `role` (`serviceid`, `clientid`) tags both its endpoints."""
     identity = context.transport.guid[:12] + next(_ids).to_bytes(4, "big")
     tag = f"{role}={'.'.join(f'{byte:x}' for byte in identity)};".encode()
     user_data = tag + hash_tag(type_name)
@@ -53,12 +53,12 @@ def service_specs(context: Context, service: str, type_name: str, role: str) -> 
 
 
 def request_id(payload: bytes) -> bytes | None:
-    """Client id and sequence number; None if the message is too short to hold them."""
+    """Client id and sequence number, 16 bytes; None if the message is too short."""
     return payload[_CDR : _CDR + HEADER] if len(payload) > _CDR + HEADER else None
 
 
 def find_tag(user_data: bytes, role: str) -> bytes:
-    """The `role=...;` entry of user data, empty if there is none."""
+    """The `role=...;` entry of the user data; empty if there is none."""
     wanted = f"{role}=".encode()
     for entry in user_data.split(b";"):
         if entry.startswith(wanted):

@@ -1,4 +1,4 @@
-"""Hearing a topic: messages of this process come by reference, all others are decoded."""
+"""Subscriptions: messages of the same context arrive by reference, all others are decoded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Subscription:
-    """Made by `Node.create_subscription`; the callback runs in the node's executor."""
+    """Created by `Node.create_subscription`; the callback runs in the node's executor."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Subscription:
         self.qos = qos
         self.raw = raw
         self.inline = inline
-        """Local messages are handled at once on the publisher's thread (the clock needs this)."""
+        """Local messages are handled on the publisher's thread (/clock needs this)."""
         self.local_publishers = 0
         self.local_incompatible = 0
         self.source = 0
-        """Which publisher the message being handled came from; negative: one of this process."""
+        """Publisher of the message being handled; negative: one of this process."""
         self.faults = Faults(node.log, topic)
         self._queue: deque[tuple[Any, int]] = deque(maxlen=qos.depth or None)
         self._scheduled = False
@@ -64,11 +64,11 @@ class Subscription:
 
     @property
     def publisher_count(self) -> int:
-        """Publishers that this subscription hears, in this process and elsewhere."""
+        """Matched publishers, in this process and elsewhere."""
         return self.local_publishers + self._reader.matched()
 
     def check(self) -> None:
-        """Says once that a publisher is there which this subscription cannot hear."""
+        """Warns once if a publisher's QoS is incompatible with this subscription."""
         policy = self._reader.incompatible()
         if policy or self.local_incompatible:
             self.node.log.warning(
@@ -87,13 +87,13 @@ class Subscription:
         loop.post(self._drain)
 
     def detach(self) -> None:
-        """Leaves the loop; messages wait in the queue."""
+        """Leaves the loop; messages stay queued."""
         if self._loop is not None:
             self._loop.remove_reader(self._reader)
             self._loop = None
 
     def deliver(self, message: Message, payload: bytes | None, source: int) -> None:
-        """Takes a message of a publisher of this process, from any thread."""
+        """Takes a message of a publisher of the same context; thread-safe."""
         item = (payload or types.encode(message)) if self.raw else message
         if self.inline:
             self.source = source
@@ -125,7 +125,7 @@ class Subscription:
             self.node.run_callback(self.callback, message)
 
     def close(self) -> None:
-        """Leaves the graph; harmless the second time."""
+        """Leaves the graph; idempotent."""
         self.detach()
         self.node.context.bus.leave(self)
         self._reader.close()

@@ -1,4 +1,4 @@
-"""Timers that follow a node's clock, and the one-shot calls of a loop."""
+"""Timers and rates that follow a node's clock."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Timer:
         return self.clock.simulated
 
     def reset(self) -> None:
-        """Starts the period anew; also revives a cancelled timer."""
+        """Restarts the period; also revives a cancelled timer."""
         self.canceled = False
         self._source = self.clock.simulated
         self._waits_for_time = not self.clock.ready
         self._next_ns = self.clock.steady_ns() + self.period_ns
 
     def cancel(self) -> None:
-        """No more calls until `reset`."""
+        """Stops the timer until `reset`."""
         self.canceled = True
 
     @property
     def next_ns(self) -> int:
-        """When the next call is due, on the clock's steady time."""
+        """When the next call is due, in ns of the clock's steady time."""
         return self._next_ns
 
     def take_due(self) -> bool:
@@ -55,7 +55,7 @@ class Timer:
         if self._source is not self.clock.simulated:
             self.reset()
         elif self.simulated and (self._waits_for_time or self._next_ns - now > self.period_ns):
-            # Counted from the stamp itself, not from when the executor came to see it.
+            # Counted from the stamp itself, not from when the executor processed it.
             self._next_ns = self.simulated.began_ns + self.period_ns
         self._waits_for_time = False
         if now < self._next_ns:
@@ -66,7 +66,7 @@ class Timer:
 
 
 class Rate:
-    """Keeps a loop of one's own thread at a frequency of the node's clock."""
+    """Paces a loop on the caller's own thread at a frequency of the node's clock."""
 
     def __init__(self, hz: float, clock: Clock) -> None:
         if not hz > 0:
@@ -76,7 +76,7 @@ class Rate:
         self._next_ns = clock.steady_ns() + self._period_ns
 
     def sleep(self, timeout_s: float | None = None) -> bool:
-        """Sleeps up to the next tick; False if `timeout_s` of wall time ran out first."""
+        """Sleeps until the next tick; False if `timeout_s` of wall time passed first."""
         reached = self._clock.sleep_until_steady(self._next_ns, timeout_s)
         now = self._clock.steady_ns()
         behind = not 0 <= self._next_ns + self._period_ns - now <= self._period_ns

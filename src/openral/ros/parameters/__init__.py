@@ -1,1 +1,1 @@
-"""Parameters of nodes."""
+"""Node parameters: storage, services and declaration."""

@@ -1,4 +1,4 @@
-"""Parameters as they are given to a node's program: `name=value`, values as in YAML."""
+"""Parses the parameters of a node's command line: `name=value`, with YAML values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openral.ros.parameters.store import Value
 
 
 def given_parameters(words: Iterable[str], names: Sequence[str]) -> dict[str, Value]:
-    """Reads `name=value` words; one that is not in `names` is refused with the choices."""
+    """Parses `name=value` words; ConfigError with the choices for a name not in `names`."""
     found: dict[str, Value] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -20,6 +20,6 @@ def given_parameters(words: Iterable[str], names: Sequence[str]) -> dict[str, Va
         if name not in names:
             raise ConfigError(f"no parameter '{name}'; {choices(name, names, 'parameters')}")
         value = yaml.safe_load(text) if text else ""
-        # A mapping is no parameter's type: the node reads such a text itself.
+        # A mapping is not a parameter type: the node parses such text itself.
         found[name] = text if isinstance(value, dict) else value
     return found

@@ -1,4 +1,4 @@
-"""The part of a node that deals with its own parameters."""
+"""NodeParameters: the parameter methods of `Node`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.ros.parameters.store import (
 
 
 class NodeParameters:
-    """Mixed into `Node`."""
+    """Mixin of `Node`."""
 
     _parameters: ParameterStore
 
@@ -38,17 +38,17 @@ class NodeParameters:
         return Parameter(name, self._parameters.get(name))
 
     def set_parameters(self, parameters: Sequence[Parameter]) -> list[SetResult]:
-        """Changes each on its own."""
+        """Sets each parameter independently; one result per parameter."""
         return self._parameters.set_each(parameters)
 
     def set_parameters_atomically(self, parameters: Sequence[Parameter]) -> SetResult:
-        """Changes all or none."""
+        """Sets all parameters or none."""
         return self._parameters.set_all(parameters)
 
     def tell_parameter(self, name: str, value: Value) -> None:
-        """Changes a parameter from inside the node, also one that is read-only to others."""
+        """Sets a parameter from inside the node, even one that is read-only to others."""
         self._parameters.put(name, value)
 
     def add_on_set_parameters_callback(self, validate: Validator) -> None:
-        """Asked before every change; may refuse it with a reason."""
+        """Adds a validator that runs before every change and may refuse it with a reason."""
         self._parameters.add_validator(validate)

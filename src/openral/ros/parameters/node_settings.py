@@ -19,21 +19,21 @@ class NodeSettings:
     """Subclasses are dataclasses with a default for every field."""
 
     RANGES: ClassVar[Ranges] = {}
-    """Least and largest value of numbers."""
+    """(minimum, maximum) of numeric parameters."""
     CHOICES: ClassVar[Choices] = {}
-    """What a text may be."""
+    """Valid values of string parameters."""
 
     robot_yaml: str = ""
-    """Id, folder or file of the robot's manifest."""
+    """Id, folder or file of the robot manifest."""
 
     @classmethod
     def names(cls) -> list[str]:
-        """All of them, in order."""
+        """All parameter names, in declaration order."""
         return list(vars(cls()))
 
     @classmethod
     def declared(cls, node: Node) -> Self:
-        """Declares all on a node and reads what it was given."""
+        """Declares all parameters on a node, read-only, and returns their values."""
         values = {}
         for name, default in vars(cls()).items():
             low, high = cls.RANGES.get(name, (None, None))
@@ -43,6 +43,6 @@ class NodeSettings:
         return cls(**values)  # type: ignore[arg-type]
 
     def check(self) -> None:
-        """Raises ConfigError for what is missing or must not be combined."""
+        """Raises ConfigError for missing or incompatible values."""
         if not self.robot_yaml:
             raise ConfigError("parameter 'robot_yaml' is empty: it names the robot's manifest")

@@ -1,4 +1,4 @@
-"""The six parameter services and /parameter_events of a node."""
+"""The six ROS parameter services of a node and its /parameter_events."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _PACKAGE = "rcl_interfaces"
 
 
 def value_to_msg(value: Value) -> Any:
-    """A ParameterValue."""
+    """The value as rcl_interfaces/msg/ParameterValue."""
     kind = type_of(value)
     fields = {_FIELDS[kind]: value} if kind in _FIELDS else {}
     return types.new(f"{_PACKAGE}/msg/ParameterValue", type=int(kind), **fields)
 
 
 def value_from_msg(message: Any) -> Value:
-    """The Python value of a ParameterValue; ConfigError for a type that ROS does not have."""
+    """The Python value of a ParameterValue; ConfigError for a type that ROS does not define."""
     if message.type == ParameterType.NOT_SET:
         return None
     try:
@@ -55,7 +55,7 @@ def value_from_msg(message: Any) -> Value:
 
 
 def parameter_to_msg(parameter: Parameter) -> Any:
-    """A Parameter message."""
+    """The parameter as rcl_interfaces/msg/Parameter."""
     return types.new(
         f"{_PACKAGE}/msg/Parameter", name=parameter.name, value=value_to_msg(parameter.value)
     )

@@ -1,4 +1,4 @@
-"""Parameters of a node: typed values with descriptors, changed all together or not at all."""
+"""ParameterStore: a node's typed parameters with descriptors and atomic updates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = bool | int | float | str | bytes | list[bool] | list[int] | list[float] 
 
 
 class ParameterType(IntEnum):
-    """The numbers of rcl_interfaces/msg/ParameterType."""
+    """Type ids of rcl_interfaces/msg/ParameterType."""
 
     NOT_SET = 0
     BOOL = 1
@@ -40,7 +40,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def type_of(value: Value) -> ParameterType:
-    """The parameter type of a Python value; ConfigError if it has none."""
+    """The parameter type of a Python value; ConfigError if there is none."""
     if value is None:
         return ParameterType.NOT_SET
     if type(value) in _SCALARS:
@@ -69,7 +69,7 @@ def _checked_range(value: Any, kind: ParameterType) -> ParameterType:
 
 
 def coerced(value: Value, kind: ParameterType) -> Value:
-    """Where nothing is lost: an int for a double, a tuple or an empty list for an array."""
+    """Converts losslessly to `kind`: ints to doubles (also in arrays), tuples to lists."""
     if kind is ParameterType.DOUBLE and type(value) is int:
         return float(value)
     if isinstance(value, list | tuple):
@@ -81,7 +81,7 @@ def coerced(value: Value, kind: ParameterType) -> Value:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """What may be set, and what it means."""
+    """Description and constraints of a parameter."""
 
     description: str = ""
     read_only: bool = False
@@ -93,7 +93,7 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A name and a value; None unsets."""
+    """A name and a value; None means not set."""
 
     name: str
     value: Value
@@ -106,7 +106,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class SetResult:
-    """Whether a change was taken, and why not."""
+    """Whether a change was accepted, and if not, why."""
 
     successful: bool
     reason: str = ""
@@ -117,7 +117,7 @@ Validator = Callable[[Sequence[Parameter]], SetResult]
 
 @dataclass
 class Change:
-    """What listeners hear: the parameters by what happened to them."""
+    """Parameters that were declared, changed or removed, as passed to listeners."""
 
     new: list[Parameter] = field(default_factory=list)
     changed: list[Parameter] = field(default_factory=list)
@@ -137,7 +137,7 @@ class ParameterStore:
         self._lock = threading.RLock()
 
     def declare(self, name: str, value: Value, descriptor: Descriptor | None = None) -> Value:
-        """Adds a parameter; an override given to the node wins over `value`."""
+        """Adds a parameter and returns its value; an override of the node wins over `value`."""
         with self._lock:
             if not name or name in self._values:
                 raise ConfigError(f"parameter '{name}' is already declared or has no name")
@@ -181,7 +181,7 @@ class ParameterStore:
         return self._descriptors[name]
 
     def declared_type(self, name: str) -> ParameterType:
-        """The type that the parameter keeps; ConfigError if there is no such parameter."""
+        """The declared type; ConfigError if there is no such parameter."""
         self.get(name)
         return self._types[name]
 
@@ -206,11 +206,11 @@ class ParameterStore:
         return found, sorted({name.rpartition(".")[0] for name in found if "." in name})
 
     def set_each(self, parameters: Sequence[Parameter]) -> list[SetResult]:
-        """Every change on its own; one refusal does not touch the others."""
+        """Applies every change independently; one refusal does not affect the others."""
         return [self.set_all([parameter]) for parameter in parameters]
 
     def set_all(self, parameters: Sequence[Parameter]) -> SetResult:
-        """All changes, or none with the reason."""
+        """Applies all changes, or none and returns the reason."""
         with self._lock:
             try:
                 wanted = [
@@ -234,7 +234,7 @@ class ParameterStore:
         return SetResult(True)
 
     def put(self, name: str, value: Value) -> None:
-        """For the node itself: changes a parameter, also one that is read-only to others."""
+        """Sets a parameter for the node itself, even one that is read-only to others."""
         with self._lock:
             if fault := self._fault(Parameter(name, value), declaring=True):
                 raise ConfigError(fault)
@@ -260,11 +260,11 @@ class ParameterStore:
         return None
 
     def add_validator(self, validate: Validator) -> None:
-        """Asked before every change; a refusal stops it."""
+        """Adds a validator that runs before every change and may refuse it."""
         self._validators.append(validate)
 
     def add_listener(self, listen: Callable[[Change], None]) -> None:
-        """Told after every change."""
+        """Adds a listener that is called after every change."""
         self._listeners.append(listen)
 
     def _tell(self, change: Change) -> None:

@@ -1,1 +1,1 @@
-"""The wire: moves bytes and knows nothing of messages."""
+"""Transports: DDS and in-process delivery of serialized messages."""

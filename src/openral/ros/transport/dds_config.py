@@ -1,4 +1,4 @@
-"""Which DDS domain, which network, and with which buffers: decided once per process and domain."""
+"""DDS configuration: domain, network interface and buffer sizes, once per process and domain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_DOMAIN = 73
 MAX_DOMAIN = 232
 RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 MAX_SAMPLE_BYTES = 64 * 1024 * 1024
-"""No larger message is sent or put together: a picture of 4096 × 4096 points has 48 MB."""
+"""Largest message that is sent or reassembled: an image of 4096 × 4096 RGB pixels has 48 MiB."""
 _RMEM_MAX = Path("/proc/sys/net/core/rmem_max")
 _OFF = {"", "0", "no", "false", "off"}
 _AUTO = {"1", "yes", "true", "on", "auto"}
@@ -23,7 +23,7 @@ _warned = False
 
 @dataclass(frozen=True)
 class Network:
-    """Where the graph lives: a domain, and whether it leaves this machine."""
+    """The DDS domain and network interface of a graph."""
 
     domain: int = DEFAULT_DOMAIN
     interface: str | None = "lo"
@@ -31,12 +31,12 @@ class Network:
 
     @property
     def is_local(self) -> bool:
-        """Whether nothing leaves this machine."""
+        """Whether the graph is confined to this machine."""
         return self.interface == "lo"
 
     @classmethod
     def from_environment(cls, domain: int | None = None, network: str | None = None) -> Network:
-        """Arguments first, then OPENRAL_DOMAIN and OPENRAL_NETWORK, then loopback on our domain."""
+        """From arguments, else OPENRAL_DOMAIN and OPENRAL_NETWORK, else loopback on domain 73."""
         chosen = network if network is not None else os.environ.get("OPENRAL_NETWORK", "")
         interface = "lo" if chosen.lower() in _OFF else None if chosen.lower() in _AUTO else chosen
         return cls(_domain(domain), interface)
@@ -52,9 +52,9 @@ def _domain(domain: int | None) -> int:
 
 
 def cyclone_xml(network: Network) -> str:
-    """Cyclone's configuration; given explicitly, so CYCLONEDDS_URI cannot open a local graph."""
+    """Cyclone's configuration, given explicitly so that CYCLONEDDS_URI cannot expose the graph."""
     if network.is_local:
-        # A killed process must be noticed soon, and loopback loses no liveliness messages.
+        # A killed process must be detected soon, and loopback loses no liveliness messages.
         interfaces = '<NetworkInterface name="lo"/>'
         multicast = "<AllowMulticast>false</AllowMulticast>"
         discovery = (
@@ -76,7 +76,7 @@ def cyclone_xml(network: Network) -> str:
 
 
 def _receive_buffer() -> int:
-    """The largest buffer the system grants: asking for more would make Cyclone refuse to start."""
+    """Buffer size to request, in bytes: Cyclone refuses to start if the system grants less."""
     try:
         granted = int(_RMEM_MAX.read_text())
     except (OSError, ValueError):
@@ -85,8 +85,8 @@ def _receive_buffer() -> int:
 
 
 def warn_if_buffer_small() -> bool:
-    """Says once, in one line, that images will be lost and what mends it; True if it is so."""
-    global _warned  # noqa: PLW0603 - once a process is the point
+    """Warns once if the buffer is too small for images, with the fix; returns whether it is."""
+    global _warned  # noqa: PLW0603 - once per process is the point
     granted = _receive_buffer()
     if not 0 < granted < RECEIVE_BUFFER_BYTES:
         return False

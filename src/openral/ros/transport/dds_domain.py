@@ -1,4 +1,4 @@
-"""One configuration per domain in a process: contexts on one domain share it."""
+"""DDS domains of this process: contexts on the same domain share one configuration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _open: dict[int, _Open] = {}
 
 
 def acquire(network: Network) -> None:
-    """Configures the domain, or joins the configuration that this process already has."""
+    """Configures the domain, or shares the configuration this process already has."""
     with _lock:
         entry = _open.get(network.domain)
         if entry is None:
@@ -45,7 +45,7 @@ def acquire(network: Network) -> None:
 
 
 def release(network: Network) -> None:
-    """Gives the domain back; the last user closes it."""
+    """Releases the domain; the last user closes it."""
     with _lock:
         entry = _open[network.domain]
         entry.users -= 1
@@ -55,7 +55,7 @@ def release(network: Network) -> None:
 
 
 def _create(network: Network) -> Domain:
-    # Cyclone would print a line for every bad packet, so that any peer could flood our logs.
+    # Cyclone would print a line for every malformed packet: any peer could flood the logs.
     DDS._dll_handle.dds_set_log_mask(_FATAL | _ERROR)
     try:
         made = Domain(network.domain, cyclone_xml(network))
@@ -70,5 +70,5 @@ def _create(network: Network) -> Domain:
 
 
 def delete(entity: Entity) -> None:
-    """Deletes an entity now instead of when Python forgets it; harmless the second time."""
+    """Deletes an entity now instead of on garbage collection; idempotent."""
     entity.__del__()

@@ -1,4 +1,4 @@
-"""Writer and reader of raw CDR on Cyclone DDS."""
+"""Writer and reader of raw CDR bytes on Cyclone DDS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from openral.ros.transport.transport import RemoteEndpoint, Sample
 ANY_STATE = int(SampleState.Any | ViewState.Any | InstanceState.Any)
 _BATCH = 64
 _PREFIX = 12
-"""Bytes of a GUID that name the participant."""
+"""Length in bytes of the GUID prefix, which identifies the participant."""
 
 _matched_readers = DDS._dll_handle.dds_get_matched_subscriptions
 _matched_writers = DDS._dll_handle.dds_get_matched_publications
@@ -42,7 +42,7 @@ class DdsWriter:
         self.guid: bytes = entity.guid.bytes
 
     def write(self, payload: bytes) -> None:
-        """CDR with its 4-byte header; padded here to a multiple of 4 as ROS does it."""
+        """Sends CDR with its 4-byte header, padded here to a multiple of 4 bytes as in ROS."""
         rest = len(payload) & 3
         code = ddspy_write(self._ref, payload + b"\0\0\0"[rest - 1 :] if rest else payload)
         if code < 0:
@@ -51,7 +51,7 @@ class DdsWriter:
             )
 
     def matched(self) -> int:
-        """Readers on the wire, those of other contexts in this process included."""
+        """Number of matched readers, including those of other contexts in this process."""
         return max(0, int(_matched_readers(self._ref, None, 0)))
 
     def reaches(self, user_data_tag: bytes, participant: bytes) -> bool:
@@ -87,7 +87,7 @@ class DdsReader:
         self.guid: bytes = entity.guid.bytes
 
     def take(self) -> list[Sample]:
-        """At most one batch; the poller reports the reader again while more is there."""
+        """Takes at most one batch; the poller reports the reader again while data remains."""
         taken = ddspy_take(self._ref, ANY_STATE, _BATCH)
         if isinstance(taken, int):
             return []
@@ -105,7 +105,7 @@ class DdsReader:
         """See `transport.Reader`."""
         try:
             return frozenset(self.entity.get_matched_publications())
-        except DDSException:  # closed by another thread meanwhile
+        except DDSException:  # closed by another thread in the meantime
             return frozenset()
 
     def incompatible(self) -> str:
@@ -129,7 +129,7 @@ class DdsReader:
 
 
 class _Discovered(NamedTuple):
-    """The fields of Cyclone's endpoint sample that are read here."""
+    """The fields of Cyclone's endpoint sample that are used here."""
 
     key: Any
     participant_key: Any
@@ -139,7 +139,7 @@ class _Discovered(NamedTuple):
 
 
 def remote_endpoint(data: _Discovered | Any, is_writer: bool) -> RemoteEndpoint:
-    """Translates what discovery says about an endpoint."""
+    """Converts Cyclone's discovery data of an endpoint."""
     qos, user_data = from_cyclone(data.qos)
     return RemoteEndpoint(
         guid=data.key.bytes,

@@ -1,4 +1,4 @@
-"""Waits for many readers in one C call that does not hold the interpreter."""
+"""DdsPoller: waits for many readers in one C call that releases the GIL."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class DdsPoller:
 
 
 def _after_match(reader: DdsReader, ready: Callable[[], None]) -> Callable[[], None]:
-    """Clears the status that woke us, as it would wake us for ever."""
+    """Clears the status that caused the wake-up, which would otherwise repeat forever."""
 
     def acknowledge() -> None:
         entity: Any = reader.entity

@@ -1,4 +1,4 @@
-"""Our QoS and Cyclone's, in both directions."""
+"""Converts between openral's QoS and Cyclone's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from openral.ros.qos import QoS
 from openral.ros.transport.transport import EndpointSpec
 
 _BLOCK = duration(seconds=1)
-"""How long a reliable writer may wait for slow readers before it reports the loss."""
+"""How long a reliable writer may block on slow readers before it reports the loss."""
 
 
 def to_cyclone(spec: EndpointSpec, is_reader: bool) -> Qos:
-    """The policies of one endpoint."""
+    """Cyclone's policies for one endpoint."""
     qos = spec.qos
     policies: list[Any] = [
         Policy.Reliability.Reliable(_BLOCK) if qos.reliable else Policy.Reliability.BestEffort,
@@ -32,7 +32,7 @@ def to_cyclone(spec: EndpointSpec, is_reader: bool) -> Qos:
 
 
 def from_cyclone(qos: Qos) -> tuple[QoS, bytes]:
-    """Profile and user data of a discovered endpoint; what it does not say is DDS's default."""
+    """QoS and user data of a discovered endpoint; unspecified policies have DDS's defaults."""
     found: dict[str, Any] = {policy.__scope__: policy for policy in qos}
     history = found.get("History")
     data = found.get("Userdata")

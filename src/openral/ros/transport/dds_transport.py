@@ -1,4 +1,4 @@
-"""ROS 2's wire on pip `cyclonedds`: topics that carry raw CDR."""
+"""DdsTransport: ROS 2's wire protocol on the pip package `cyclonedds`, carrying raw CDR."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class DdsTransport:
         return topic
 
     def _release(self, name: str) -> None:
-        """A topic that nobody uses any more is forgotten, and with it its type."""
+        """Deletes a topic, and with it its type, when its last endpoint has closed."""
         with LOCK:
             self._uses[name] -= 1
             if not self._uses[name] and name in self._topics:
@@ -139,7 +139,7 @@ class DdsTransport:
 
 
 def _place(qos: Qos) -> str:
-    """What a participant says of itself, in words; not to be believed, only to be told."""
+    """Host and process as a participant reports them: for display only, not to be trusted."""
     told = {policy.key: policy.value for policy in qos if isinstance(policy, Policy.Property)}
     host, pid = told.get("__Hostname", ""), told.get("__Pid", "")
     words = (f"host {host}" if host else "", f"process {pid}" if pid else "")

@@ -1,4 +1,4 @@
-"""DDS types that carry any CDR bytes under any name, without advertising a structure."""
+"""DDS types that carry any CDR bytes under any type name, without advertising a structure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from openral.ros.log import logger
 KNOWN_VERSION = "11.0.1"
 _SEARCHED_WORDS = 32
 _INFO_WORD, _MAP_WORD = 3, 5
-"""Where the two size fields lie, in 8-byte words after the Python class in the C sertype."""
+"""Offsets of the two size fields, in 8-byte words after the Python class in the C sertype."""
 
 
-# What Cyclone derives, slowly, for a struct of one uint8; valid for every topic, as it is withheld.
+# What Cyclone derives, slowly, for a struct of one uint8; fits every topic, as it is withheld.
 _INFORMATION = bytes.fromhex(
     "6000000001100040280000002400000014000000f1c16aa5dc45e2e2dfa624e7f2b9a800270000000000000004000000"
     "0000000002100040280000002400000014000000f2ce03e7507391b46a4e585a95a40b00400000000000000004000000"
@@ -40,13 +40,13 @@ _MAPPING = bytes.fromhex(
 
 
 LOCK = threading.RLock()
-"""Held while topics and endpoints are made: in between, a type may be advertised after all."""
+"""Held while topics and endpoints are created: meanwhile a type may be advertised after all."""
 
 _topics: dict[tuple[int, str], weakref.WeakSet[Topic[Any]]] = {}
 
 
 def create_topic(participant: DomainParticipant, name: str, type_name: str) -> Topic[Any]:
-    """A topic that carries any CDR under this type's name and advertises no structure."""
+    """Creates a topic that carries any CDR under this type name and advertises no structure."""
     with LOCK:
         siblings = _topics.setdefault((participant.domain_id, type_name), weakref.WeakSet())
         with _advertised([*siblings]):
@@ -58,7 +58,7 @@ def create_topic(participant: DomainParticipant, name: str, type_name: str) -> T
 
 
 def delete_topics(domain: int, topics: Iterable[Topic[Any]], delete: Callable[[], None]) -> None:
-    """Runs `delete`, which deletes these topics."""
+    """Runs `delete`, which must delete these topics, with their C type as Cyclone made it."""
     with LOCK, contextlib.ExitStack() as stack:
         for topic in topics:
             siblings = _topics[domain, topic.data_type.__idl__.idl_transformed_typename]
@@ -69,10 +69,10 @@ def delete_topics(domain: int, topics: Iterable[Topic[Any]], delete: Callable[[]
 
 @contextlib.contextmanager
 def _advertised(topics: list[Topic[Any]]) -> Iterator[None]:
-    """Leaves the C type of these topics, which they share, as Cyclone made it for a moment.
+    """Restores the C type that these topics share, as Cyclone made it, inside the block.
 
-    Cyclone lets topics share a type only if it looks untouched, deleted ones that linger included;
-    it refuses one that differs, and its hash table cannot hold many of the same name.
+    Cyclone lets topics share a type only if it is unmodified, also for deleted topics that linger;
+    it rejects one that differs, and its hash table cannot hold many of the same name.
     """
     any(_set_sizes(topic, _sizes(topic), expected=(0, 0)) for topic in topics)
     try:
@@ -91,7 +91,7 @@ def _is_withheld(topic: Topic[Any]) -> bool:
 
 @cache
 def opaque_type(type_name: str) -> Any:
-    """The class that stands for a type; one for all its topics."""
+    """The class that represents a type; one for all its topics."""
     cls: Any = make_idl_struct("Bytes", type_name.replace("::", "."), {"d": uint8})
     cls.__idl__.populate()
     if _is_known_version():
@@ -115,8 +115,8 @@ def _sizes(topic: Topic[Any]) -> tuple[int, int]:
 def _set_sizes(topic: Topic[Any], wanted: tuple[int, int], expected: tuple[int, int]) -> bool:
     """Writes the sizes of the two blobs that a topic advertises into the binding's C struct.
 
-    The binding has no switch for it. Done only if the library is the known one and the fields hold
-    exactly what they must.
+    The binding has no option for it. Done only for the known library version, and only if the
+    fields hold exactly the `expected` values; returns whether it was done.
     """
     fields = _size_fields(topic) if _is_known_version() else None
     if fields is None or (fields[0].value, fields[1].value) != expected:

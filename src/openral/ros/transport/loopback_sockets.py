@@ -1,8 +1,8 @@
-"""Sockets that hear this machine only.
+"""Restricts the DDS receive sockets of a local graph to the loopback device.
 
-Cyclone DDS binds what it receives with to all addresses, also on the loopback interface (its issues
-1923 and 2090): whoever reaches this machine could send into a local graph. Once they are made they
-are tied to the loopback device, which needs no privilege.
+Cyclone DDS binds its receive sockets to all addresses, even on the loopback interface (its issues
+1923 and 2090): any host that reaches this machine could send into a local graph. Once created, the
+sockets are bound to the loopback device, which needs no privilege.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ANY = ("0.0.0.0", "::")
 
 
 def receiving_sockets(domain: int) -> list[socket.socket]:
-    """Copies of this process's sockets of a domain that are bound to all addresses; close them."""
+    """Duplicates of this process's sockets of a domain bound to all addresses; close them."""
     first = _BASE_PORT + _PORTS_OF_DOMAIN * domain
     found = []
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
@@ -25,7 +25,7 @@ def receiving_sockets(domain: int) -> list[socket.socket]:
             if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 continue
             copy = os.dup(int(name))
-        except OSError:  # closed meanwhile
+        except OSError:  # closed in the meantime
             continue
         try:
             made = socket.socket(fileno=copy)
@@ -50,7 +50,7 @@ def _receives(made: socket.socket, ports: range) -> bool:
 
 
 def hear_loopback_only(domain: int) -> str:
-    """Ties the domain's sockets to the loopback device; why that cannot be, or nothing."""
+    """Binds the domain's sockets to the loopback device; returns why it failed, or empty."""
     sockets = receiving_sockets(domain)
     try:
         for made in sockets:

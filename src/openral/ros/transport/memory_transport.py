@@ -1,4 +1,4 @@
-"""A transport within one process: no wire, no threads, nothing that depends on timing."""
+"""In-process transport: no wire, no threads, nothing that depends on timing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MemoryWriter:
         self._transport = transport
 
     def write(self, payload: bytes) -> None:
-        """Hands the payload to every reader of the topic."""
+        """Delivers the payload to every matched reader."""
         self.kept.append(payload)
         for reader in self._transport.readers_of(self):
             reader.deliver(self, payload)
@@ -53,18 +53,18 @@ class MemoryReader:
         self._transport = transport
         self._samples: deque[Sample] = deque(maxlen=spec.qos.depth or None)
         self.notify: list[Callable[[], None]] = []
-        """Called when something has come."""
+        """Called when a payload has arrived."""
         self.notify_match: list[Callable[[], None]] = []
 
     def deliver(self, writer: MemoryWriter, payload: bytes) -> None:
-        """Takes a payload."""
+        """Queues a payload and notifies pollers."""
         self._samples.append(Sample(payload, writer.number, 0))
         for call in self.notify:
             call()
 
     @property
     def waiting(self) -> bool:
-        """Whether something can be taken."""
+        """Whether payloads are queued."""
         return bool(self._samples)
 
     def take(self) -> list[Sample]:
@@ -99,12 +99,12 @@ class MemoryReader:
 
 
 class MemoryPoller:
-    """Implements `transport.Poller`; readers are ready in the order of arrivals."""
+    """Implements `transport.Poller`; readers become ready in order of arrival."""
 
     def __init__(self) -> None:
         self._readers: dict[MemoryReader, Callable[[], None]] = {}
         self._news: dict[MemoryReader, Callable[[], None]] = {}
-        """How each reader tells that something came."""
+        """The notification callback registered with each reader."""
         self._ready: dict[MemoryReader, None] = {}
         self._condition = threading.Condition()
         self._woken = self._closed = False
@@ -200,19 +200,19 @@ class MemoryTransport:
         return MemoryPoller()
 
     def readers_of(self, writer: MemoryWriter) -> list[MemoryReader]:
-        """Those that hear it."""
+        """Readers matched with a writer."""
         with self._lock:
             there = self._readers.get(writer.spec.topic, [])
             return [reader for reader in there if _match(reader, writer)]
 
     def writers_of(self, reader: MemoryReader) -> list[MemoryWriter]:
-        """Those that it hears."""
+        """Writers matched with a reader."""
         with self._lock:
             there = self._writers.get(reader.spec.topic, [])
             return [writer for writer in there if _match(reader, writer)]
 
     def leave(self, endpoint: MemoryWriter | MemoryReader) -> None:
-        """Forgets an endpoint; harmless the second time."""
+        """Removes an endpoint; idempotent."""
         topic = endpoint.spec.topic
         with self._lock:
             if isinstance(endpoint, MemoryReader):

@@ -1,4 +1,4 @@
-"""The seam between nodes and the wire: it moves bytes and knows nothing of messages."""
+"""The transport interface between nodes and the wire: it moves bytes, independent of messages."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from openral.ros.qos import QoS
 
 @dataclass(frozen=True)
 class EndpointSpec:
-    """What a writer or reader is made from."""
+    """Specification of a writer or reader."""
 
     topic: str
     """Name on the wire, with its rt/, rq/ or rr/ prefix."""
     type_name: str
-    """DDS name of the type, as in `sensor_msgs::msg::dds_::JointState_`."""
+    """DDS type name, as in `sensor_msgs::msg::dds_::JointState_`."""
     qos: QoS
     user_data: bytes = b""
     """Advertised to peers: type hash, service or client id."""
     hears_own_process: bool = True
-    """False where local delivery has a path of its own, so that nothing arrives twice."""
+    """False where local delivery has its own path, so that nothing arrives twice."""
 
 
 @dataclass(frozen=True)
 class RemoteEndpoint:
-    """A writer or reader that discovery has found, ours included."""
+    """A writer or reader found by discovery, including this process's own."""
 
     guid: bytes
     participant: bytes
@@ -38,7 +38,7 @@ class RemoteEndpoint:
 
 
 class Sample(NamedTuple):
-    """One received payload; `source` names its writer to `Reader.peer`."""
+    """One received payload; `source` identifies its writer, see `Reader.peer`."""
 
     payload: bytes
     source: int
@@ -51,16 +51,16 @@ class Writer(Protocol):
     guid: bytes
 
     def write(self, payload: bytes) -> None:
-        """Sends one payload; raises TransportError where the wire refuses it."""
+        """Sends one payload; TransportError if it cannot be sent."""
 
     def matched(self) -> int:
-        """How many readers would get the next payload by wire."""
+        """Number of readers that would receive the next payload over the wire."""
 
     def reaches(self, user_data_tag: bytes, participant: bytes) -> bool:
-        """Whether a matched reader carries this tag or, where none is given, lives there."""
+        """Whether a matched reader has this tag or, if that is empty, is of this participant."""
 
     def close(self) -> None:
-        """Leaves the graph; safe to call twice."""
+        """Leaves the graph; idempotent."""
 
 
 class Reader(Protocol):
@@ -69,45 +69,45 @@ class Reader(Protocol):
     guid: bytes
 
     def take(self) -> Sequence[Sample]:
-        """What has arrived, oldest first, without waiting."""
+        """Takes what has arrived, oldest first, without waiting."""
 
     def matched(self) -> int:
-        """How many writers this reader hears by wire."""
+        """Number of writers matched over the wire."""
 
     def sources(self) -> frozenset[int]:
-        """The writers that this reader hears, by the numbers that samples carry."""
+        """The matched writers, as the `source` numbers of their samples."""
 
     def incompatible(self) -> str:
-        """The policy for which a writer could not be matched; empty if all could."""
+        """The QoS policy because of which a writer did not match; empty if all matched."""
 
     def peer(self, source: int) -> RemoteEndpoint | None:
-        """Who wrote a sample; None if that writer has left."""
+        """The writer of a sample; None if it has left."""
 
     def close(self) -> None:
-        """Leaves the graph; safe to call twice."""
+        """Leaves the graph; idempotent."""
 
 
 class Poller(Protocol):
     """Lets one thread wait for many readers."""
 
     def add(self, reader: Reader, ready: Callable[[], None], on_match: bool = False) -> None:
-        """Calls `ready` when data has come (and, with `on_match`, when peers come or go)."""
+        """Calls `ready` when data has arrived and, with `on_match`, when peers come or go."""
 
     def remove(self, reader: Reader) -> None:
-        """Forgets a reader."""
+        """Removes a reader."""
 
     def wake(self) -> None:
-        """Ends the current or next `wait`; may be called from any thread."""
+        """Ends the current or next `wait`; thread-safe."""
 
     def wait(self, timeout_s: float) -> Sequence[Callable[[], None]]:
         """The `ready` calls that are due, after at most `timeout_s`; TransportError once closed."""
 
     def close(self) -> None:
-        """Gives back what the poller holds."""
+        """Releases the poller's resources."""
 
 
 class Transport(Protocol):
-    """One presence on the wire, shared by all nodes of a context."""
+    """One participant on the wire, shared by all nodes of a context."""
 
     guid: bytes
     domain: int
@@ -122,10 +122,10 @@ class Transport(Protocol):
         """Opens a poller."""
 
     def endpoints(self) -> Sequence[RemoteEndpoint]:
-        """Every endpoint that discovery knows now."""
+        """Every endpoint currently known to discovery."""
 
     def participants(self) -> Mapping[bytes, str]:
-        """Where participants say that they run, by the first twelve bytes of their guid."""
+        """Host and process that participants report, by the first 12 bytes of their GUID."""
 
     def close(self) -> None:
-        """Leaves the graph; safe to call twice."""
+        """Leaves the graph; idempotent."""

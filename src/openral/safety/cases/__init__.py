@@ -1,1 +1,1 @@
-"""Stops written down, so that they can be looked at again."""
+"""Recorded stops, so that they can be examined afterwards."""

@@ -1,4 +1,4 @@
-"""A stop written down: a robot's state, its world and the chunk it was sent, as one JSON file."""
+"""A recorded stop: the robot's state, its world and the proposed chunk, as one JSON file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openral.ros.codec.types import new
 from openral.safety.cases.case_world import HeldCase, ObstacleCase, VoxelCase
 
 Number = Annotated[float, Field(allow_inf_nan=True)]
-"""A number of a state or chunk: what is not finite is the kernel's to judge."""
+"""A number of a state or chunk; the kernel judges values that are not finite."""
 
 
 class JointCase(Model):
@@ -31,7 +31,7 @@ class JointCase(Model):
 
 
 class BaseCase(Model):
-    """Where a mobile base was, in a frame that stands still."""
+    """Pose of a mobile base in the odometry frame."""
 
     x: float = 0.0
     """In m."""
@@ -42,28 +42,28 @@ class BaseCase(Model):
 
 
 class TrailCase(BaseCase):
-    """Where the base was before."""
+    """An earlier pose of the base."""
 
     age: NonNegative
-    """How long before the chunk was judged, in s."""
+    """Time before the verdict, in s."""
 
 
 class SlotCase(Model):
-    """One part of the chunk: targets for a group of joints, a hand or the base."""
+    """One slot of the chunk: targets for a joint group, an end effector or the base."""
 
     mode: ControlMode
-    """How its numbers are meant."""
+    """Control mode: what the numbers mean."""
     rows: tuple[tuple[Number, ...], ...] = Field(min_length=1)
-    """One list of numbers a row."""
+    """One list of numbers per row."""
     name: str = ""
-    """The joint group or end effector it drives; empty: the robot's only one."""
+    """Joint group or end effector that it drives; empty: the robot's only one."""
     frame_id: str = ""
     """Cartesian modes: frame of the targets; empty: the base frame."""
     joint_names: tuple[str, ...] = ()
-    """Joint modes: what each column drives; empty: the manifest's order."""
+    """Joint modes: the joint of each column; empty: the manifest's order."""
 
     def message(self) -> Message:
-        """The part as it is on the wire."""
+        """Converts to an ActionSlot message."""
         out: Message = new(
             "openral_msgs/msg/ActionSlot",
             name=self.name,
@@ -82,9 +82,9 @@ class ChunkCase(Model):
     dt: Number
     """Seconds between rows."""
     slots: tuple[SlotCase, ...] = Field(min_length=1)
-    """Its parts; all have equally many rows."""
+    """Its slots, all with the same number of rows."""
     sequence: Annotated[int, Field(ge=0)] = 0
-    """The number it was sent under."""
+    """Sequence number of the candidate."""
 
     @model_validator(mode="after")
     def _rectangular(self) -> Self:
@@ -103,7 +103,7 @@ class ChunkCase(Model):
         return self
 
     def message(self) -> Message:
-        """The chunk as it is on the wire."""
+        """Converts to an ActionChunk message."""
         alone = len(self.slots) == 1
         mode = self.slots[0].mode if alone else ControlMode.COMPOSITE_MODE
         out: Message = new(
@@ -118,7 +118,7 @@ class ChunkCase(Model):
 
 
 class Ages(Model):
-    """How old each measurement was when the chunk was judged, in s."""
+    """Age of each input at the time of the verdict, in s."""
 
     state: NonNegative = 0.0
     """The joint state."""
@@ -138,25 +138,25 @@ class Case(Model):
     world: tuple[ObstacleCase, ...] | None = None
     """The known obstacles; absent: none were ever received."""
     world_fixed: bool = False
-    """Whether the obstacles are in the frame of the base's odometry, and not in the base's own."""
+    """Whether the obstacles are in the odometry frame instead of the base frame."""
     held: tuple[HeldCase, ...] = ()
-    """What the robot holds; counts where obstacles are known."""
+    """Attached objects; they count only where `world` is given."""
     voxels: VoxelCase | None = None
     """The voxel map; absent: none was ever received."""
     base: BaseCase | None = None
-    """Where the base was; absent: never received. Fixed robots have none."""
+    """Pose of the base; absent: never received. Fixed robots have none."""
     trail: tuple[TrailCase, ...] = ()
-    """Where the base was before, oldest first."""
+    """Earlier poses of the base, oldest first."""
     chunk: ChunkCase
     """The proposed motion."""
     ages: Ages = Ages()
-    """How old the measurements were."""
+    """Ages of the inputs."""
     recovering: bool = False
     """Whether an operator had armed recovery."""
 
 
 def load_case(path: Path, robot: RobotDescription) -> Case:
-    """Reads a case for a robot; raises ManifestError with every problem's line and choices."""
+    """Reads a case for a robot; raises ManifestError with each problem's line and valid choices."""
     return parse_case(read_manifest(path), robot, path)
 
 

@@ -1,4 +1,4 @@
-"""The world of a written-down stop: obstacles, voxels, and what the robot holds."""
+"""The world of a recorded stop: obstacles, voxels and attached objects."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _MAX_CELLS = 16_000_000
 
 
 class SphereCase(Model):
-    """A ball."""
+    """A sphere."""
 
     shape: Literal["sphere"]
-    """What it is."""
+    """Kind of shape."""
     id: str
-    """The name that a verdict calls it by."""
+    """Name used in verdicts."""
     centre: Vec3
     """In the base frame, in m."""
     radius: NonNegative
     """In m."""
 
     def obstacle(self) -> Obstacle:
-        """The kernel's form of it."""
+        """Converts to the kernel's input type."""
         return Sphere(self.id, self.centre, self.radius)
 
 
 class CapsuleCase(Model):
-    """All points within `radius` of a segment."""
+    """All points within `radius` of the segment from `p0` to `p1`."""
 
     shape: Literal["capsule"]
-    """What it is."""
+    """Kind of shape."""
     id: str
-    """The name that a verdict calls it by."""
+    """Name used in verdicts."""
     p0: Vec3
     """One end of the segment, in the base frame, in m."""
     p1: Vec3
@@ -46,7 +46,7 @@ class CapsuleCase(Model):
     """In m."""
 
     def obstacle(self) -> Obstacle:
-        """The kernel's form of it."""
+        """Converts to the kernel's input type."""
         return Capsule(self.id, self.p0, self.p1, self.radius)
 
 
@@ -54,18 +54,18 @@ class BoxCase(Model):
     """A box."""
 
     shape: Literal["box"]
-    """What it is."""
+    """Kind of shape."""
     id: str
-    """The name that a verdict calls it by."""
+    """Name used in verdicts."""
     centre: Vec3
     """In the base frame, in m."""
     half: tuple[NonNegative, NonNegative, NonNegative]
-    """Half sizes along its own axes, in m."""
+    """Half extents along its own axes, in m."""
     quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
     """Orientation, x y z w."""
 
     def obstacle(self) -> Obstacle:
-        """The kernel's form of it."""
+        """Converts to the kernel's input type."""
         return Box(self.id, self.centre, self.half, self.quaternion)
 
 
@@ -79,13 +79,13 @@ class VoxelCase(Model):
     origin: Vec3
     """Lowest corner of cell (0, 0, 0), in m."""
     resolution: Positive
-    """Side of a cell, in m."""
+    """Edge length of a cell, in m."""
     shape: tuple[Count, Count, Count]
-    """Cells along x, y and z."""
+    """Number of cells along x, y and z."""
     occupied: tuple[tuple[int, int, int], ...]
-    """Indices of the cells where something is."""
+    """Indices of the occupied cells."""
     fixed: bool = False
-    """Whether the grid stands in the frame of the base's odometry, and not in the base's own."""
+    """Whether the grid is in the odometry frame instead of the base frame."""
 
     @model_validator(mode="after")
     def _inside(self) -> Self:
@@ -101,7 +101,7 @@ class VoxelCase(Model):
         return self
 
     def grid(self) -> VoxelGrid:
-        """The kernel's form of it."""
+        """Converts to the kernel's input type."""
         cells = np.zeros(self.shape, np.bool_)
         if self.occupied:
             cells[tuple(np.array(self.occupied).T)] = True
@@ -109,12 +109,12 @@ class VoxelCase(Model):
 
 
 class HeldCase(Model):
-    """An object that moves with a link: a capsule in the link's frame."""
+    """An attached object: a capsule in the frame of the link that it moves with."""
 
     id: str
-    """The name that a verdict calls it by."""
+    """Name used in verdicts."""
     link: str
-    """The link that carries it."""
+    """The link that it is attached to."""
     p0: Vec3
     """One end of the segment, in m."""
     p1: Vec3
@@ -125,5 +125,5 @@ class HeldCase(Model):
     """Links that may touch it."""
 
     def held(self) -> Held:
-        """The kernel's form of it."""
+        """Converts to the kernel's input type."""
         return Held(self.id, self.link, self.p0, self.p1, self.radius, self.touches)

@@ -1,4 +1,4 @@
-"""What a stop rested on, as JSON that `openral kernel explain` reads."""
+"""The inputs behind a verdict, as JSON that `openral kernel explain` reads."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _MODES = {mode.byte: mode.value for mode in ControlMode}
 
 
 class Evidence:
-    """Remembers what the kernel was told last."""
+    """Keeps the inputs that the kernel received last."""
 
     def __init__(self, readings: JointReadings) -> None:
         self.readings = readings
         self.world: KnownWorld | None = None
         self.voxels: tuple[VoxelGrid, int] | None = None
         self.trail: deque[tuple[tuple[float, float, float], int]] = deque(maxlen=128)
-        """The base's poses, newest last."""
+        """The base's poses (x, y in m, yaw in rad) and their stamps in ns, newest last."""
 
     def of(self, payload: bytes, now_ns: int, recovering: bool) -> str:
-        """The case of a candidate; one that cannot be written as a case is given as it came."""
+        """The case of a candidate as JSON; its CDR if it cannot be written as a case."""
         try:
             chunk = _chunk(types.decode("openral_msgs/msg/ActionChunk", payload))
         except (CorruptMessage, ValueError, KeyError):
@@ -73,12 +73,12 @@ def _age(now_ns: int, stamp_ns: int) -> float:
 
 
 def _known(value: Any) -> float:
-    """What was never measured is written as 0, and the state as very old."""
+    """A value that was never measured is written as 0, and the state as very old."""
     return float(value) if math.isfinite(value) else 0.0
 
 
 def _number(value: Any) -> Any:
-    """JSON has no word for what is not finite; a string is read back as the number."""
+    """JSON has no non-finite numbers; they are written as a string, which is parsed back."""
     return float(value) if math.isfinite(value) else str(float(value))
 
 

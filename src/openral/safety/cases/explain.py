@@ -1,4 +1,4 @@
-"""Verdicts on written-down stops, so that a stop can be looked at again."""
+"""Verdicts on recorded stops, so that a stop can be examined afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNMOVED = (JointRole.BASE, JointRole.GRIPPER, JointRole.HAND)
 
 
 def kernel_of(case: Case, robot: RobotDescription) -> Kernel:
-    """A kernel that has been told what the case says."""
+    """A kernel with the inputs of a case."""
     kernel = Kernel(robot)
 
     def stamp(age: float) -> int:
@@ -49,7 +49,7 @@ def kernel_of(case: Case, robot: RobotDescription) -> Kernel:
 
 
 def explain(case: Case, robot: RobotDescription) -> dict[str, Any]:
-    """The verdict on a case as plain data; `text` says it in a sentence."""
+    """The verdict on a case as plain data, with a sentence in `text`."""
     kernel = kernel_of(case, robot)
     verdict = kernel.validate(case.chunk.message(), _NOW)
     out = {"robot": robot.id, "text": str(verdict), **_fields(verdict)}
@@ -80,9 +80,9 @@ def _finite(value: float) -> float | None:
 
 
 def example_case(robot: RobotDescription) -> Case:
-    """A case to start from: the robot at home moves one joint a little, far from a box.
+    """A case to start from: the robot at home moves one joint slightly, far from a box.
 
-    It takes the first joint that may move there, so the case is accepted if any is.
+    It uses the first joint whose motion is accepted, or the first joint if none is.
     """
     cases = [_small_motion(robot, joint) for joint in robot.driven if joint.role not in _UNMOVED]
     accepted = (case for case in cases if explain(case, robot)["accepted"])
@@ -108,6 +108,6 @@ def _small_motion(robot: RobotDescription, joint: Joint) -> Case:
 
 
 def case_json(case: Case) -> str:
-    """A case as JSON for people: small objects and lists on one line."""
+    """A case as readable JSON: small objects and lists on one line."""
     text = json.dumps(case.model_dump(mode="json", exclude_defaults=True), indent=2)
     return re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda m: re.sub(r"\s+", " ", m.group()), text)

@@ -1,1 +1,1 @@
-"""The kernel as a node."""
+"""The safety kernel's ROS node."""

@@ -1,4 +1,4 @@
-"""What can be told from a candidate's bytes without decoding them."""
+"""Reads a candidate's first fields without decoding it, and limits the rate of candidates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIDY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CandidateHead:
-    """The first fields of an ActionChunk."""
+    """The first fields of an ActionChunk; the stamp in ns."""
 
     stamp_ns: int
     sequence: int
@@ -27,7 +27,7 @@ NO_HEAD = CandidateHead(0, 0, bytes(16))
 
 
 def candidate_head(payload: bytes) -> CandidateHead:
-    """The head of an ActionChunk's CDR; NO_HEAD where it is not one."""
+    """The head of an ActionChunk's CDR; NO_HEAD for bytes that are none."""
     if len(payload) < _BODY + _STAMP.size or payload[:2] != b"\x00\x01":
         return NO_HEAD
     sec, nanosec, length = _STAMP.unpack_from(payload, _BODY)
@@ -38,7 +38,7 @@ def candidate_head(payload: bytes) -> CandidateHead:
 
 
 class RateLimit:
-    """Lets a burst pass and then so many a second."""
+    """Token bucket: allows a burst, then `per_s` messages per second."""
 
     def __init__(self, per_s: float, burst: int) -> None:
         self.per_s = per_s
@@ -47,7 +47,7 @@ class RateLimit:
         self._at = 0.0
 
     def allow(self, now_s: float) -> bool:
-        """Whether one more may pass at this (steady) time."""
+        """Whether one more may pass at this time, in s of a steady clock."""
         self._left, self._at = self._at_time(now_s), now_s
         if self._left < 1.0:
             return False
@@ -55,7 +55,7 @@ class RateLimit:
         return True
 
     def rested(self, now_s: float) -> bool:
-        """Whether a whole burst may pass again."""
+        """Whether a whole burst may pass again at this time."""
         return self._at_time(now_s) >= self._burst
 
     def _at_time(self, now_s: float) -> float:
@@ -63,9 +63,9 @@ class RateLimit:
 
 
 class FairLimit:
-    """A rate that all who speak share alike: one who floods takes nothing from the others.
+    """A rate that all sources share equally: one that floods takes nothing from the others.
 
-    Newcomers find room: those who are there get the rate, all together at most twice as much.
+    New sources find room: the known ones share the rate, while all together may use twice as much.
     """
 
     def __init__(self, per_s: float, burst: int) -> None:
@@ -76,7 +76,7 @@ class FairLimit:
         self.refused = 0
 
     def allow(self, now_s: float, source: int) -> bool:
-        """Whether one more of this source may pass at this (steady) time."""
+        """Whether one more of this source may pass at this time, in s of a steady clock."""
         if now_s - self._tidied_s > _TIDY_S:
             self._tidied_s = now_s
             known = self._sources.items()

@@ -1,4 +1,4 @@
-"""Takes large inputs on a thread of its own: a map or a long list must not delay verdicts."""
+"""A thread of its own for large inputs: a map or a long list must not delay verdicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 
 class InputThread:
-    """Handles the newest input of each kind; one that waits is replaced by its successor."""
+    """Handles the newest input of each kind; a waiting input is replaced by its successor."""
 
     def __init__(self) -> None:
         self._newest: dict[Hashable, Callable[[], None]] = {}
@@ -17,19 +17,19 @@ class InputThread:
         self._thread.start()
 
     def offer(self, kind: Hashable, handle: Callable[[], None]) -> None:
-        """Has it handled; returns at once."""
+        """Queues the newest input of a kind and returns at once; `handle` runs on the thread."""
         with self._changed:
             self._newest.pop(kind, None)
             self._newest[kind] = handle
             self._changed.notify_all()
 
     def settle(self) -> None:
-        """Waits until all that was offered has been handled."""
+        """Waits until every queued input has been handled."""
         with self._changed:
             self._changed.wait_for(lambda: not self._newest and not self._busy)
 
     def close(self) -> None:
-        """Ends the thread after what it is handling."""
+        """Ends the thread after the input in progress."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()

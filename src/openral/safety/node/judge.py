@@ -1,4 +1,4 @@
-"""Judges candidates for the kernel node and follows the motions that it let pass."""
+"""Judges candidates for the kernel node and monitors the chunks that it has accepted."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 _BURST = 20
 _AHEAD_NS = 50_000_000
-"""A proposer's clock may be this much ahead of ours."""
+"""How far a proposer's clock may be ahead of this node's."""
 _CHECKS_PER_PROOF = 3
 _EXECUTING = 1
-"""As HalState says it."""
+"""The state's value in HalState."""
 
 
 class Judge:
-    """From the bytes of a candidate to a SafeAction, a drop or a stop."""
+    """Turns the bytes of a candidate into a SafeAction, a drop or a stop."""
 
     def __init__(
         self, node: SafetyKernelNode, safe: Publisher, verdicts: Publisher, refusals: Publisher
@@ -49,27 +49,27 @@ class Judge:
         self._running: RunningChunk | None = None
         self._running_head = NO_HEAD
         self._held_ns: int | None = None
-        """When the HAL was told to end the running chunk."""
+        """When the HAL was commanded to end the running chunk, in ns of graph time."""
         period = self._kernel.robot.safety.recheck_s / _CHECKS_PER_PROOF
         self._timer = node.create_timer(period, self._recheck)
         self._timer.cancel()
 
     @property
     def flooded(self) -> int:
-        """Candidates that were dropped unread because there were too many."""
+        """Number of candidates that were dropped unread because of the rate limit."""
         return self._limit.refused
 
     def close(self) -> None:
-        """Gives its timer back."""
+        """Destroys its timer."""
         self._node.destroy_timer(self._timer)
 
     def forget(self) -> None:
-        """Follows no motion any more."""
+        """Stops monitoring the running chunk."""
         self._running = self._held_ns = None
         self._timer.cancel()
 
     def heard(self, hal: Any) -> None:
-        """Takes a HalState."""
+        """Takes a HalState: progress or the end of the running chunk."""
         running, stamp = self._running, hal.header.stamp
         if running is None:
             return
@@ -81,7 +81,7 @@ class Judge:
             running.heard(hal)
 
     def clock_fault(self) -> str:
-        """Why the graph's time cannot be relied on; empty: it can."""
+        """Why the graph's time cannot be relied on; empty if it can."""
         simulated = self._node.clock.simulated
         if simulated is None:
             return ""
@@ -93,7 +93,7 @@ class Judge:
         return ""
 
     def take(self, payload: bytes, source: int = 0) -> None:
-        """Handles one candidate; `source` tells its publisher from others."""
+        """Handles one candidate, a CDR; `source` identifies its publisher."""
         status = self._node.status
         if not self._limit.allow(self._node.steady(), source):
             status.dropped += 1
@@ -118,7 +118,7 @@ class Judge:
             return "clock_stalled", fault
         age = now - head.stamp_ns
         limit = self._settings.candidate_max_age_s
-        # What is not even a chunk is the kernel's to refuse.
+        # Bytes that are no chunk at all are left for the kernel to refuse.
         if head is not NO_HEAD and not -_AHEAD_NS <= age <= limit * NS:
             return "candidate_stale", f"proposed {age / NS:.3f} s ago (limit {limit:g} s)"
         return None
@@ -144,7 +144,7 @@ class Judge:
         sealed = self._node.seal.seal(action, now, self._expires(now), verdict.speed_factor)
         self._safe.publish_bytes(sealed)
         self._follow(running, head)
-        if verdict.status != "accepted":  # only warned of
+        if verdict.status != "accepted":  # warn_only: a finding does not refuse
             return Decision(ACCEPTED, verdict.status, str(verdict), verdict, spent)
         if verdict.speed_factor < 1.0:
             return Decision(SLOWED, "slowed", str(verdict), verdict, spent)
@@ -182,12 +182,15 @@ class Judge:
         return verdict_message(decision, head, payload, now, warn_only, place_of)
 
     def look_at_clock(self) -> None:
-        """To be called often, in real time: a proof must not last because time stands still."""
+        """Stops a running chunk on a clock fault: a stalled clock must not prolong its proof.
+
+        Call it often, in wall time.
+        """
         if self._running is not None and (fault := self.clock_fault()):
             self._end("clock_stalled", fault, self._running.payload, self._node.now())
 
     def _recheck(self) -> None:
-        """Judges what is left of the running chunk from the state that is measured now."""
+        """Judges what is left of the running chunk from the latest measured state."""
         running = self._running
         if running is None:
             return
@@ -213,7 +216,7 @@ class Judge:
                 running.renew(now, verdict.valid_ns)
 
     def _hold(self, reason: str, detail: str, now: int) -> None:
-        """Has the motion ended while its proof lasts; a HAL that does not say so is stopped."""
+        """Commands the HAL to hold while the proof lasts; one that does not confirm is stopped."""
         head = self._running_head
         self._safe.publish_bytes(self._node.seal.seal_hold(now, self._expires(now), head.trace_id))
         if self._held_ns is None:

@@ -1,4 +1,4 @@
-"""What the kernel node is told by the graph: the robot's state and what is around it."""
+"""Inputs of the kernel node: the robot's state, known obstacles and the voxel map."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from openral.safety.node.verdict_message import Place
 _VOXELS = "openral_msgs/msg/OccupancyVoxels"
 _WORLD = "openral_msgs/msg/WorldCollision"
 _OWN = 0
-"""Stands for this run's own HAL; publishers have other numbers."""
+"""The source number of this run's own HAL; publishers have other numbers."""
 _LIST_BYTES = 256 * 1024
 _LISTS_HZ, _LISTS_BURST = 50.0, 20
 _MAP_BYTES = 20 * 1024 * 1024
-"""The largest map that the kernel takes: 1 MB with its unknown cells, 17 MB as a list of cells."""
+"""Limit for the largest map: 1 MB as bits with unknown cells, 17 MB as a list of cells."""
 _SKEW_NS = 10_000_000
 
 
@@ -47,7 +47,7 @@ class KernelInputs:
     def __init__(
         self, node: Node, kernel: Kernel, key: Secret, unknown_blocks: bool, external_map: bool
     ) -> None:
-        """`external_map`: the map comes from one publisher outside of the run, not sealed."""
+        """`external_map`: the map comes from one publisher outside the run and is not sealed."""
         self._node, self._key = node, key
         self._kernel = kernel
         self._external_map = external_map
@@ -59,15 +59,15 @@ class KernelInputs:
         self._voxel_frame = ""
         self._known = KnownObjects(kernel)
         self._known_lock = threading.Lock()
-        """Lists arrive on the inputs' thread; odometry and resets on the executor's."""
+        """Lists arrive on the input thread; odometry and resets on the executor's."""
         self._limit = FairLimit(_LISTS_HZ, _LISTS_BURST)
         self._map_source = Pinned(topics.VOXELS)
         self._cover = MapCover(kernel.robot)
         self.settle: Callable[[], None] = lambda: None
-        """Waits until all that was heard has reached the kernel: for graphs in one thread."""
+        """Waits until everything received has reached the kernel: for graphs on one thread."""
 
     def open(self) -> list[Callable[[], None]]:
-        """Begins to listen; returns the calls that end it."""
+        """Subscribes; returns the calls that undo it."""
         thread = self._thread = InputThread()
         self.settle = thread.settle
         others = self._node.create_subscription(
@@ -105,7 +105,7 @@ class KernelInputs:
         return maps
 
     def state_fault(self) -> str:
-        """Why the robot's state cannot be relied on; empty: it can."""
+        """Why the robot's state cannot be relied on; empty if it can."""
         if not self._readings.complete:
             return f"no complete joint state with velocities was heard on {topics.JOINT_STATES}"
         age = self._node.now() - self._readings.stamp_ns
@@ -115,7 +115,7 @@ class KernelInputs:
         return ""
 
     def fresh_until(self, now_ns: int) -> dict[str, int]:
-        """The graph's time until which each input that is fresh now can be relied on."""
+        """Until when each input that is fresh now stays fresh, in ns of graph time."""
         safety, evidence = self._kernel.robot.safety, self._evidence
         stamps: dict[str, tuple[int, float]] = {}
         if self._readings.complete:
@@ -130,11 +130,14 @@ class KernelInputs:
         return {name: ns for name, ns in until.items() if ns >= now_ns}
 
     def clearance(self) -> float:
-        """Least distance to the world and between links as measured now, at most half a metre."""
+        """Least distance to the world and between links at the measured pose in m, at most 0.5."""
         return min(self._kernel.clearance(self._readings.q))
 
     def forget_dead(self) -> str:
-        """Forgets known objects that nobody tells of any more, and says which."""
+        """Drops known objects that are no longer published; returns a text with their ids.
+
+        Also accepts a new publisher of the voxel map.
+        """
         self._map_source.release()
         with self._known_lock:
             gone = self._known.forget_old(self._node.now())
@@ -146,7 +149,7 @@ class KernelInputs:
         return f"; forgot known objects that nobody tells of any more ({which[:300]})"
 
     def margin_hint(self) -> str:
-        """What an operator should know before moving from here."""
+        """A warning for the operator if the robot is inside a margin; else empty."""
         safety = self._kernel.robot.safety
         world, own = self._kernel.clearance(self._readings.q)
         if world >= safety.margin_m and own >= safety.self_margin_m:
@@ -157,7 +160,7 @@ class KernelInputs:
         )
 
     def place_of(self, cell: Sequence[int]) -> Place | None:
-        """Where the middle of a voxel is: its indices mean nothing once the map has rolled."""
+        """Position of a voxel's centre: its indices mean nothing once the map has shifted."""
         if self._evidence.voxels is None:
             return None
         grid = self._evidence.voxels[0]
@@ -165,11 +168,11 @@ class KernelInputs:
         return Place(self._voxel_frame, x, y, z)
 
     def evidence(self, payload: bytes, now_ns: int, recovering: bool) -> str:
-        """JSON with all that a verdict on this candidate rests on."""
+        """JSON with all inputs of the verdict on this candidate."""
         return self._evidence.of(payload, now_ns, recovering)
 
     def _on_joints(self, message: Any) -> None:
-        # Sealed by the owner of the clock, whose own message may still be on its way.
+        # Sealed by the owner of the clock, whose /clock message may still be in transit.
         if self._node.clock.simulated is not None:
             self._node.clock.simulated.advance(stamp_ns(message))
         self._readings.take(message)
@@ -195,7 +198,7 @@ class KernelInputs:
         self._thread.offer(_OWN, lambda: self._on_list(payload, _OWN))
 
     def _offer_list(self, payload: bytes, source: int) -> None:
-        """A list from outside of the run: bounded before anything of it is read."""
+        """Takes a list from outside the run: size and rate are limited before it is decoded."""
         if len(payload) > _LIST_BYTES:
             self._thread.offer(source, lambda: self._refuse_list(len(payload), source))
         elif self._limit.allow(time.monotonic(), source):
@@ -207,7 +210,7 @@ class KernelInputs:
         except CorruptMessage as error:
             self._node.log.error("a list of known objects cannot be read", reason=str(error))
             return
-        if message.sealed and source != _OWN:  # this run's own, which comes sealed too
+        if message.sealed and source != _OWN:  # this run's own list, which also arrives sealed
             return
         now = self._node.now()
         with self._known_lock:
@@ -254,7 +257,7 @@ class KernelInputs:
         try:
             take()
         except (ConfigError, CorruptMessage) as error:
-            gist = re.sub(r"\d[\d.]*", "#", str(error))  # once, not for every second of its age
+            gist = re.sub(r"\d[\d.]*", "#", str(error))  # log once, whatever its numbers
             if self._complaints.get(what) != gist:
                 self._complaints[what] = gist
                 self._node.log.error(f"{what} cannot be used", reason=str(error))

@@ -1,4 +1,4 @@
-"""The kernel as a node: candidates in, sealed SafeActions out, and a state that everybody hears."""
+"""The safety kernel's node: candidates in, sealed SafeActions and the safety state out."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _REPORT_EVERY_S = 1.0
 _LONGEST_TEXT = 300
 _STALL_S, _NEVER_S = 2.0, 1e9
 _AT_LIMIT_NS = 50_000_000
-"""Nearer than this to what an input allows, simulated time is waiting for that input."""
+"""Closer than this to an input's limit, simulated time counts as waiting for that input."""
 _CANDIDATES = QoS(depth=200)
-"""Deep enough that one who floods does not push out what others propose."""
+"""Deep enough that a proposer that floods does not displace the candidates of others."""
 
 
 class SafetyKernelNode(LifecycleNode):
-    """Starts IDLE and passes nothing until /openral/reset; so does every restart of it."""
+    """Starts IDLE and accepts nothing until /openral/reset, also after every restart."""
 
     def __init__(self, key: RunKey, urgent: bool = False, **options: Any) -> None:
-        """`urgent`: while active, the thread that judges goes before all ordinary ones."""
+        """`urgent`: while active, the thread that judges requests real-time priority."""
         self._urgency = Urgency(urgent)
         super().__init__("safety_kernel", **options)
         self.settings = KernelParameters.declared(self)
@@ -60,12 +60,12 @@ class SafetyKernelNode(LifecycleNode):
         self._flooded = 0
         self._lease: LeaseHolder | None = None
         self._given_up: set[str] = set()
-        """Inputs that simulated time has waited for in vain."""
+        """Inputs that simulated time no longer waits for: it has waited for them in vain."""
 
-    # Life
+    # Life cycle
 
     def on_configure(self, previous: State) -> Outcome:
-        """Makes the kernel and begins the heartbeat, IDLE."""
+        """Makes the kernel and starts the heartbeat, IDLE."""
         settings = self.settings
         settings.check()
         robot = load_robot(settings.robot_yaml)
@@ -96,7 +96,7 @@ class SafetyKernelNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def _hold_time(self, period_s: float) -> None:
-        """Simulated time waits for this node from now on, however fast it runs."""
+        """From now on simulated time waits for this node, whatever the real-time factor."""
         lease = self._lease = LeaseHolder(self, self.settings.lease_s, self._key)
         timer = self.create_timer(period_s, self._extend_lease)
         self._undo += [lease.close, lambda: self.destroy_timer(timer)]
@@ -134,8 +134,8 @@ class SafetyKernelNode(LifecycleNode):
                 self._undo.append(partial(self.destroy_service, service))
 
     def on_activate(self, previous: State) -> Outcome:
-        """Begins to listen; still nothing passes before a reset."""
-        self._urgency.begin()  # for the thread that takes maps, too: it shares the interpreter
+        """Subscribes to inputs and candidates; still nothing is accepted before a reset."""
+        self._urgency.begin()  # also for the input thread: it shares the interpreter
         with self.context.presence.one_announcement():
             self._undo_active += self.inputs.open()
             candidates = self._subscribe(
@@ -149,7 +149,7 @@ class SafetyKernelNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
-        """Passes nothing any more; a stop stays a stop."""
+        """Accepts nothing any more; a latched stop stays latched."""
         _run_all(self._undo_active)
         self.judge.forget()
         self.kernel.estop("not active")
@@ -159,7 +159,7 @@ class SafetyKernelNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
-        """Gives everything back."""
+        """Destroys the kernel and all endpoints."""
         self._urgency.end()
         _run_all(self._undo_active)
         _run_all(self._undo)
@@ -169,15 +169,15 @@ class SafetyKernelNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Says that nothing passes any more, and leaves."""
+        """Deactivates, which publishes the state, and cleans up."""
         if previous is State.ACTIVE:
             self.on_deactivate(previous)
         return self.on_cleanup(previous)
 
-    # The state
+    # Safety state
 
     def stop(self, source: str, reason: str, detail: str) -> bool:
-        """Latches the e-stop and tells everybody; False if it was latched already."""
+        """Latches the e-stop and publishes it; False if it was latched already."""
         self.kernel.estop(reason)
         self.judge.forget()
         if self.status.mode is Mode.ESTOPPED:
@@ -190,7 +190,7 @@ class SafetyKernelNode(LifecycleNode):
         return True
 
     def recovered(self) -> None:
-        """The kernel has found the robot outside the margin again."""
+        """Returns to ARMED: the kernel has found the robot outside the margin again."""
         self._enter(Mode.ARMED, "kernel", "recovered", "clear of the margin again")
 
     def report_stop(
@@ -202,7 +202,7 @@ class SafetyKernelNode(LifecycleNode):
         recovering: bool,
         judged_ns: int,
     ) -> None:
-        """Tells why, with all that is needed to look at it again."""
+        """Publishes the reason of a stop with the evidence to reproduce it."""
 
         def message() -> Any:
             evidence = self.inputs.evidence(payload, judged_ns, recovering)
@@ -211,7 +211,7 @@ class SafetyKernelNode(LifecycleNode):
         self._failures.publish(message)
 
     def report_drop(self, reason: str, detail: str, trace_id: bytes) -> None:
-        """Tells that motion is dropped, at most once a second for each reason."""
+        """Publishes that motion is dropped, at most once a second for each reason."""
         steady = self.steady()
         if steady - self._reported.get(reason, -_REPORT_EVERY_S) < _REPORT_EVERY_S:
             return
@@ -231,8 +231,8 @@ class SafetyKernelNode(LifecycleNode):
     def _extend_lease(self) -> None:
         """Lets simulated time advance as far as this node and its inputs keep up.
 
-        An input that does not come although time has waited for it is not waited for again until
-        the next reset: motion is dropped then, as on a robot.
+        An input that does not arrive although time has waited for it is not waited for again until
+        the next reset: motion is then dropped, as on a real robot.
         """
         lease, clock = self._lease, self.clock.simulated
         if lease is None or clock is None:
@@ -258,13 +258,13 @@ class SafetyKernelNode(LifecycleNode):
             self._flooded = flooded
 
     def _on_jump(self, jump: Jump) -> None:
-        """Called on the clock's own thread."""
+        """Records a jump of the clock; called on the clock's own thread."""
         self._jump = jump
         if self._loop is not None:
             self._loop.post(self._look_at_clock)
 
     def _look_at_clock(self) -> None:
-        """A time that went back no longer bounds the age of anything: motion ends."""
+        """Stops after a jump back in time: stamps no longer bound the age of any input."""
         jump, self._jump = self._jump, None
         if jump is not None and self.status.mode in (Mode.ARMED, Mode.RECOVERY):
             before, after = jump.before_ns / NS, jump.after_ns / NS
@@ -272,12 +272,12 @@ class SafetyKernelNode(LifecycleNode):
             self.stop("kernel", "clock_back", text)
 
     def steady(self) -> float:
-        """Seconds for what must not take long: real ones, in lock-step the graph's."""
+        """Timeout clock in s: monotonic, or graph time in lock-step."""
         return self.now() / NS if self.settings.lockstep else time.monotonic()
 
     @property
     def time_waits(self) -> bool:
-        """Whether simulated time waits for this node, so that deadlines count the graph's time."""
+        """Whether simulated time waits for this node, so that deadlines count graph time."""
         settings = self.settings
         strict = settings.real_time or settings.lockstep or settings.hal_mode != "sim"
         return self.clock.simulated is not None and not strict
@@ -289,10 +289,10 @@ class SafetyKernelNode(LifecycleNode):
 
     @property
     def seal(self) -> Seal:
-        """Signs what is approved."""
+        """Signs approved actions."""
         return self._seal
 
-    # What others ask for
+    # Requests
 
     def _on_event(self, event: Any) -> None:
         if event is not self._own_event:

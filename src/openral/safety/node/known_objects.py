@@ -1,8 +1,8 @@
-"""Known objects: what all publishers of obstacles tell, as the kernel takes it.
+"""Known objects: merges the lists of all publishers of obstacles for the kernel.
 
-Lists are in the base frame as it was at their stamp, or in the frame of the base's odometry. The
-kernel takes one frame and one stamp: where a robot drives and several lists are told, they are put
-together in odometry's frame, and obstacles grow by what odometry leaves open.
+Lists are in the base frame as of their stamp, or in the odometry frame. The kernel takes one frame
+and one stamp: if a robot has a mobile base and there are several lists, they are merged in the
+odometry frame, and obstacles grow by the uncertainty of odometry.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _NAN3 = (float("nan"),) * 3
 
 @dataclass(frozen=True)
 class KnownWorld:
-    """What is known at a time."""
+    """Known obstacles and attached objects at one time."""
 
     obstacles: list[Obstacle]
     held: list[Held]
-    """Objects that move with a link of the robot."""
+    """Attached objects: they move with a link of the robot."""
     fixed: bool
-    """Whether the obstacles are in the frame of the base's odometry."""
+    """Whether the obstacles are in the odometry frame; otherwise they are in the base frame."""
     stamp_ns: int
-    """When the oldest part of it was measured."""
+    """Stamp of the oldest list, in ns."""
 
 
 class KnownObjects:
-    """Gives the kernel the union of all lists whenever one of them changes."""
+    """Passes the union of all lists to the kernel whenever one of them changes."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -56,25 +56,25 @@ class KnownObjects:
         return self.tell()
 
     def refuse(self, why: ConfigError, source: int) -> None:
-        """Makes the world unusable until the publisher sends a better list; raises `why`."""
+        """Makes the world unusable until the publisher sends a valid list; raises `why`."""
         self._lists.refuse(why, source)
         self.tell()
 
     def heard_base(self, frame: str, stamp: int) -> bool:
-        """Odometry has come, and the kernel knows it; whether `tell` was waiting for it."""
+        """Records odometry that the kernel has received; returns whether `tell` waited for it."""
         self._odom_frame, self._odom_ns = frame, stamp
         return self._waits
 
     def forget_old(self, now_ns: int) -> list[str] | None:
-        """Forgets lists that nobody keeps up; the ids in them, None where all are kept up.
+        """Drops lists that are no longer published; returns their ids, None if none was dropped.
 
-        The kernel hears of it by `tell`.
+        Call `tell` to update the kernel.
         """
         self._attaching.release()
         return self._lists.forget_old(now_ns, self._kernel.robot.safety.world_max_age_s)
 
     def tell(self) -> KnownWorld | None:
-        """Tells the kernel of all lists; None: there are none, and it is as if none had been."""
+        """Passes all lists to the kernel; None if there are none, as if there never had been."""
         self._waits = False
         if not self._lists:
             self._kernel.forget_world()
@@ -103,7 +103,7 @@ class KnownObjects:
         return KnownWorld(found, held, True, stamp)
 
     def _standing(self, told: KnownWorld) -> list[Obstacle]:
-        """Its obstacles in odometry's frame."""
+        """The obstacles of a list in the odometry frame."""
         if told.fixed or not told.obstacles:
             return told.obstacles
         self._waits = self._waits or told.stamp_ns > self._odom_ns

@@ -1,4 +1,4 @@
-"""MapCover: whether a voxel map is about the place where the robot is."""
+"""Checks that a voxel map covers the robot's position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.safety.kernel import Kernel
 
 
 class MapCover:
-    """Knows the links that the robot's base carries."""
+    """Checks maps against the links that the robot's base carries."""
 
     def __init__(self, robot: RobotDescription) -> None:
         self._kinematics = Kinematics(robot)
@@ -29,9 +29,10 @@ class MapCover:
     def require(
         self, kernel: Kernel, grid: VoxelGrid, stamp_ns: int, q: NDArray[np.float64]
     ) -> None:
-        """ConfigError for a map in which no link has its origin at these joint positions.
+        """Raises ConfigError for a map that contains the origin of no link.
 
-        A fixed map is held against where the base was at the map's stamp.
+        `q`: joint positions, shape (dof,). A map in the odometry frame is checked with the base's
+        pose at the map's stamp.
         """
         if not np.isfinite(q).all():
             raise ConfigError("it is not known yet where the joints are: no map can be held to it")

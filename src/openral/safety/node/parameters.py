@@ -11,7 +11,7 @@ from openral.ros.parameters.node_settings import Choices, NodeSettings, Ranges
 
 @dataclass(frozen=True)
 class KernelParameters(NodeSettings):
-    """None of them lets unproven motion pass but `warn_only`, which a simulation alone may have."""
+    """Only `warn_only` lets unproven motion pass, and only a simulation may set it."""
 
     RANGES: ClassVar[Ranges] = {
         "heartbeat_hz": (20.0, 500.0),
@@ -27,36 +27,36 @@ class KernelParameters(NodeSettings):
     hal_mode: str = "sim"
     """Whether the robot is simulated or real."""
     requires_world: bool = False
-    """Refuse motion without known obstacles, also if the manifest does not ask for them."""
+    """Refuse motion without known obstacles, even if the manifest does not require them."""
     requires_voxels: bool = False
-    """Refuse motion without a voxel map, also if the manifest does not ask for one."""
+    """Refuse motion without a voxel map, even if the manifest does not require one."""
     external_map: bool = False
-    """Take the voxel map from one publisher outside of this run, whose map is not sealed."""
+    """Take the voxel map, unsealed, from one publisher outside this run."""
     unknown_blocks: bool = False
-    """Treat voxels that no sensor has seen as occupied."""
+    """Treat voxels that no sensor has observed as occupied."""
     warn_only: bool = False
     """Report findings and let the motion pass: simulation only."""
     heartbeat_hz: float = 50.0
-    """How often the safety state is told, in real time."""
+    """Rate at which the safety state is published, in wall time."""
     start_within_s: float = 0.1
-    """How late the HAL may start an approved action."""
+    """Time within which the HAL must start an approved action."""
     candidate_max_age_s: float = 0.5
-    """Oldest proposal that is judged at all."""
+    """Largest age of a candidate that is judged at all."""
     max_candidates_hz: float = 400.0
-    """Proposals beyond this rate are dropped unread; several proposers share it alike."""
+    """Candidates beyond this rate are dropped unread; several proposers share it equally."""
     clock_stall_s: float = 0.5
     """Wall time without a new /clock after which time counts as stalled, with `real_time`."""
     real_time: bool = False
     """Wall-clock deadlines although simulated time could wait for this node."""
     lease_s: float = 0.065
-    """How far past this node's own time a simulation may advance, on the graph's clock."""
+    """How far past this node's own time a simulation may advance, in graph time."""
     lockstep: bool = False
-    """Real time means nothing, as the simulation waits for this node: simulation only."""
+    """Ignore wall time, as the simulation waits for this node: simulation only."""
     stop_answer_s: float = 0.5
     """How long the e-stop service waits for the HAL to acknowledge."""
 
     def check(self) -> None:
-        """Raises ConfigError for what must not be combined."""
+        """Raises ConfigError for values that must not be combined."""
         super().check()
         if self.warn_only and self.hal_mode != "sim":
             raise ConfigError(

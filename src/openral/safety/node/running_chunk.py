@@ -1,4 +1,4 @@
-"""A motion under way whose proof lasts less long than the motion itself.
+"""A chunk in execution whose proof ends before the motion does.
 
 Torque is proven for `recheck_s` from a measured state. While such a chunk runs, what is left of it
 is judged again from the new state before that time is over.
@@ -16,20 +16,20 @@ from openral.ros.codec import types
 from openral.ros.codec.message import Message
 
 _RATES = {ControlMode.JOINT_VELOCITY.byte, ControlMode.BODY_TWIST.byte}
-"""Modes whose rows say how far to go from wherever one is."""
+"""Modes whose rows are relative to the present position."""
 
 
 class RunningChunk:
-    """Where an accepted chunk is, by the clock and by what the HAL says."""
+    """Progress of an accepted chunk, by the clock and by the HAL's reports."""
 
     def __init__(self, payload: bytes, sequence: int, now_ns: int, valid_ns: int) -> None:
         self._chunk: Any = types.decode("openral_msgs/msg/ActionChunk", payload)
         self._tables = [np.reshape(s.data, (self._chunk.rows, s.width)) for s in self._chunk.slots]
         self._dt_ns = self._chunk.dt * NS
         self.sequence = sequence
-        """Of the SafeAction."""
+        """Sequence number of the SafeAction."""
         self.payload = payload
-        """The chunk as it is executed."""
+        """CDR of the chunk as it is executed."""
         self._valid_ns = valid_ns
         self.proven_until_ns = now_ns + valid_ns
         self._started_ns = float(now_ns)
@@ -44,18 +44,18 @@ class RunningChunk:
         return self.proven_until_ns >= self._ends_ns - 1000
 
     def overran(self, now_ns: int) -> bool:
-        """Whether it has moved, or time has gone back, without a proof."""
+        """Whether the robot has moved without a proof, or time has gone back."""
         back = now_ns < self.proven_until_ns - self._valid_ns
         return back or (now_ns > self.proven_until_ns and not self.proven_to_the_end)
 
     def heard(self, hal: Any) -> None:
-        """Takes a HalState that is about it: it bounds when the HAL began."""
+        """Takes a HalState about this chunk: it bounds the time at which the HAL began."""
         at = hal.header.stamp.sec * NS + hal.header.stamp.nanosec
         latest = at - hal.row * self._dt_ns
         self._started_ns = min(max(self._started_ns, latest - self._dt_ns), latest)
 
     def remainder(self, now_ns: int) -> Message | None:
-        """What is left to do, the row in progress by its remaining part; None: nothing."""
+        """The rows that are left, of the current one the remaining part; None: none are left."""
         done = max(0.0, (now_ns - self._started_ns) / self._dt_ns)
         row = int(done)
         if row >= self._chunk.rows:
@@ -89,6 +89,6 @@ class RunningChunk:
         return out
 
     def renew(self, now_ns: int, valid_ns: int) -> None:
-        """The remainder was found clear."""
+        """Extends the proof: the remainder was found clear."""
         self._valid_ns = valid_ns
         self.proven_until_ns = now_ns + valid_ns

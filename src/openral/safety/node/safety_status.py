@@ -1,4 +1,4 @@
-"""The state that the kernel node is in, as it is told to the graph."""
+"""The kernel node's state, as published in SafetyState."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openral.ros.node.node import time_message
 
 
 class Mode(IntEnum):
-    """The numbers of openral_msgs/msg/SafetyState."""
+    """The values of openral_msgs/msg/SafetyState."""
 
     IDLE = 0
     ARMED = 1
@@ -38,7 +38,7 @@ class SafetyStatus:
         self.source, self.reason, self.detail = source, reason, detail
 
     def message(self, now_ns: int, sequence: int) -> Any:
-        """The next beat."""
+        """The next heartbeat as a message; `sequence`: of the last sealed action."""
         self.beat += 1
         return types.new(
             "openral_msgs/msg/SafetyState",

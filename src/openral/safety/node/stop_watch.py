@@ -1,4 +1,4 @@
-"""Waits until the HAL says that a stop has reached the motors."""
+"""Waits until the HAL confirms that a stop has reached the motors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STOPPED = 2
 
 
 class StopWatch:
-    """Answers e-stop calls once the HAL has acknowledged, or when it has taken too long."""
+    """Answers e-stop calls once the HAL has acknowledged, or after a timeout."""
 
     def __init__(self, epoch: int, patience_s: float) -> None:
         self._epoch = epoch
@@ -19,7 +19,7 @@ class StopWatch:
         self._seen_beat = 0
 
     def wait(self, beat: int, response: Any) -> Future[Any]:
-        """A future of the response, for a stop that was first told in this beat."""
+        """A future of the response, for a stop that was first published in heartbeat `beat`."""
         future: Future[Any] = Future()
         self._waiting.append((beat, time.monotonic() + self._patience_s, response, future))
         self.check()
@@ -32,7 +32,7 @@ class StopWatch:
             self.check()
 
     def check(self) -> None:
-        """Answers whoever can be answered; call it every now and then."""
+        """Answers the calls that are confirmed or timed out; call it periodically."""
         now, still = time.monotonic(), []
         for beat, give_up, response, future in self._waiting:
             response.applied = self._seen_beat >= beat

@@ -1,9 +1,9 @@
-"""What the graph says is around the robot, as the kernel takes it.
+"""Converts obstacle and voxel messages to the kernel's inputs.
 
-Views are in the base frame as it was at their stamp, or in the frame of the base's odometry.
-What cannot be used (another frame, an object on a link that does not exist, a map that its maker
-calls unhealthy or that the robot is not in) makes the whole view unusable, so that motion is
-dropped instead of judged by an older view.
+Messages are in the base frame as of their stamp, or in the odometry frame. Content that cannot be
+used (another frame, an object on a link that does not exist, a map that its publisher marks as
+unhealthy or that does not cover the robot) makes the whole message unusable, so that motion is
+dropped instead of judged by an older one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from openral.ros.clock import NS
 from openral.safety.kernel import Kernel
 
 MAX_CELLS = 1 << 22
-"""Cells of the largest map that the kernel takes."""
+"""Number of cells of the largest map that the kernel accepts."""
 _SPHERE, _BOX, _CAPSULE = 0, 1, 2
 _BITS, _CELLS = 0, 1
 _NAN3 = (float("nan"),) * 3
 
 
 def stamp_ns(message: Any) -> int:
-    """When the message's content was measured."""
+    """A message's stamp in ns."""
     return int(message.header.stamp.sec) * NS + int(message.header.stamp.nanosec)
 
 
@@ -40,9 +40,9 @@ def tell_voxels(
     cover: Callable[[VoxelGrid, int], None],
     odom_frame: str = "",
 ) -> VoxelGrid:
-    """Gives an OccupancyVoxels to the kernel; raises ConfigError after making it unusable.
+    """Passes an OccupancyVoxels to the kernel; ConfigError after making its map unusable.
 
-    `cover` is given the map and its stamp, and raises ConfigError if the robot is not in it.
+    `cover` is called with the map and its stamp, and raises ConfigError if the robot is not in it.
     """
     stamp = stamp_ns(message)
     try:
@@ -50,7 +50,7 @@ def tell_voxels(
         if not message.healthy:
             raise ConfigError(_ill(message))
         grid = replace(voxel_grid(message, unknown_blocks), fixed=fixed)
-        if grid.cells.size <= MAX_CELLS:  # of more the kernel says that it is too much
+        if grid.cells.size <= MAX_CELLS:  # a larger one is refused by the kernel
             cover(grid, stamp)
     except ConfigError:
         spoil_voxels(kernel, stamp)
@@ -60,7 +60,7 @@ def tell_voxels(
 
 
 def obstacle(primitive: Any) -> Obstacle:
-    """A CollisionPrimitive that stands in the world."""
+    """Converts a CollisionPrimitive that is not attached to the robot."""
     at, turn = primitive.pose.position, primitive.pose.orientation
     centre = (at.x, at.y, at.z)
     quaternion = (turn.x, turn.y, turn.z, turn.w)
@@ -81,13 +81,13 @@ def obstacle(primitive: Any) -> Obstacle:
 def voxel_grid(message: Any, unknown_blocks: bool) -> VoxelGrid:
     """The occupied cells of an OccupancyVoxels.
 
-    `unknown_blocks`: with those that nobody has seen, and with the outermost at its sides and top,
-    because nobody has seen what is behind them. A robot stands on what is below.
+    `unknown_blocks`: also the unobserved cells, and the outermost ones at the sides and the top,
+    because what is behind them is unobserved. Not those at the bottom: the robot stands there.
     """
     dims = [int(n) for n in message.dims]
     count = dims[0] * dims[1] * dims[2]
     origin = (message.origin.x, message.origin.y, message.origin.z)
-    if count > MAX_CELLS:  # more than the kernel takes: it says so itself
+    if count > MAX_CELLS:  # too large: the kernel refuses it with its own error
         return VoxelGrid(np.zeros((1, 1, MAX_CELLS + 1), np.uint8), origin, message.resolution)
     if message.encoding == _BITS:
         flat = _unpacked(message.bits, count, "bits")
@@ -116,9 +116,9 @@ def _unpacked(packed: Any, count: int, field: str) -> NDArray[np.uint8]:
 
 
 def stands_still(kernel: Kernel, message: Any, odom_frame: str) -> bool:
-    """Whether a view is in the frame of the odometry, and not in the base's own.
+    """Whether a message is in the odometry frame; False: in the base frame.
 
-    A view that does not say what it is seen from is refused like one in an unknown frame.
+    A message without a frame is refused like one in an unknown frame.
     """
     frame, wanted = message.header.frame_id, kernel.robot.base_frame
     if frame == wanted:
@@ -135,7 +135,7 @@ def _ill(message: Any) -> str:
 
 
 def spoil_voxels(kernel: Kernel, stamp: int) -> None:
-    """Makes the map unusable until another one comes."""
+    """Makes the kernel's map unusable until another one is received."""
     try:
         kernel.set_voxels(VoxelGrid(np.zeros((1, 1, 1), np.uint8), _NAN3, float("nan")), stamp)
     except ConfigError:

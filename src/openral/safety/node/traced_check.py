@@ -1,4 +1,4 @@
-"""The span of a kernel's check: what was judged, how it went and how near it was."""
+"""The tracing span of a kernel check: verdict, reason and clearance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _WORDS = {0: "accepted", 1: "slowed", 2: "rejected", 3: "dropped"}
 
 
 def trace_check(decision: Decision, trace_id: bytes, spent_ns: int, clearance_m: float) -> None:
-    """A span that ends now, about a check that took so long, from a pose with so much room."""
+    """Records a span that ends now, for a check that took `spent_ns`.
+
+    `clearance_m`: at the measured pose.
+    """
     attributes: dict[str, tracing.Attribute] = {
         "verdict": _WORDS[decision.status],
         "reason": decision.reason,

@@ -1,4 +1,4 @@
-"""Verdicts and failures as they go over the wire."""
+"""Builds the kernel node's messages: verdicts, failures and e-stop events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODES = {mode.value: mode.byte for mode in ControlMode}
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a candidate; `verdict` is absent where the kernel was not even asked."""
+    """The outcome of a candidate; `verdict` is None where the kernel was not called."""
 
     status: int
     reason: str
@@ -33,7 +33,7 @@ class Decision:
 
 
 class Place(NamedTuple):
-    """A point in a frame."""
+    """A point in a frame, in m."""
 
     frame: str
     x: float
@@ -49,7 +49,7 @@ def verdict_message(
     warn_only: bool,
     place_of: Callable[[Sequence[int]], Place | None],
 ) -> Any:
-    """An openral_msgs/msg/Verdict; `place_of` knows where a voxel of the kernel's map is."""
+    """An openral_msgs/msg/Verdict; `place_of` returns the position of a voxel by its indices."""
     message = types.new(
         "openral_msgs/msg/Verdict",
         header=_header(now_ns),

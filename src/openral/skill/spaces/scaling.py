@@ -1,4 +1,4 @@
-"""Scaling between raw numbers and those of a policy."""
+"""Normalisation between raw values and those of a policy."""
 
 from __future__ import annotations
 

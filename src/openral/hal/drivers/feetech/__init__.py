@@ -1,1 +1,1 @@
-"""SO-100 and SO-101: arms of Feetech STS3215 servos on one half-duplex serial bus."""
+"""SO-100 and SO-101: arms with Feetech STS3215 servos on one half-duplex serial bus."""

@@ -1,8 +1,9 @@
-"""Requests and answers on the servo bus: bounded tries, and never an answer to another question.
+"""Requests and responses on the servo bus: bounded attempts, and no response to another request.
 
-The protocol has no sequence numbers, so a late answer could pass for the answer to a later request.
-After every failed try the bus therefore sends a fence: a read of a length that nothing else uses.
-Answers keep their order, so when the fence's answer is in, everything older is in and thrown away.
+The protocol has no sequence numbers, so a late response could pass for one to a later request.
+After every failed attempt the bus therefore sends a fence: a read of a length that nothing else
+uses. Responses keep their order, so once the fence's response has arrived, all older ones have
+arrived, too, and are discarded.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from openral.hal.drivers.feetech.protocol import Status
 from openral.hal.drivers.feetech.registers import GOAL_POSITION, Register
 
 _FENCE_SIZES = range(30, 40)
-_SECONDS_PER_BYTE = 20e-6  # twice the wire's time at 1 Mbit/s
+_SECONDS_PER_BYTE = 20e-6  # twice the transmission time at 1 Mbit/s
 _MAX_STALE_READS = 64
 
 
 @dataclass
 class Counters:
-    """What the bus has seen since it was opened."""
+    """Statistics of the bus since it was opened."""
 
     requests: int = 0
     retries: int = 0
@@ -39,34 +40,34 @@ class Counters:
 
 
 class Bus:
-    """The master of a servo bus. Not thread-safe: one owner talks at a time."""
+    """The master of a servo bus. Not thread-safe: callers must take turns."""
 
     def __init__(
         self, port: Port, *, timeout: float = 0.02, attempts: int = 3, echo: bool | None = None
     ) -> None:
-        """`timeout` bounds each try; `echo` tells whether the adapter returns what is sent.
+        """`timeout`, in s, bounds each attempt; `echo`: whether the adapter returns what is sent.
 
-        With None that is found out by a request that no servo answers.
+        None: detected by a request that no servo answers.
         """
         self.port = port
         self.timeout = timeout
         self.attempts = attempts
         self.counters = Counters()
         self._fence_sizes = itertools.cycle(_FENCE_SIZES)
-        self._dirty = True  # whatever a former owner left on the line
+        self._dirty = True  # a previous owner may have left responses on the line
         self.echo = self._detect_echo() if echo is None else echo
 
     def ping(self, servo: int, attempts: int | None = None) -> Status:
-        """The servo's answer; ServoSilent when there is none."""
+        """The servo's response; ServoSilent when there is none."""
         return self._ask(protocol.ping(servo), servo, 0, "ping", attempts)
 
     def read(self, servo: int, address: int, size: int) -> Status:
-        """`size` bytes of one servo from `address` on."""
+        """Reads `size` bytes of one servo from `address` on."""
         request = protocol.read(servo, address, size)
         return self._ask(request, servo, size, f"read of {size} bytes at {address}")
 
     def get(self, servo: int, register: Register) -> int:
-        """The value of a register."""
+        """Reads a register."""
         return register.decode(self.read(servo, register.address, register.size).parameters)
 
     def write(self, servo: int, address: int, data: bytes) -> Status:
@@ -87,7 +88,10 @@ class Bus:
         )
 
     def sync_write(self, register: Register, values: Mapping[int, int]) -> None:
-        """Writes one register of several servos at once; unacknowledged: read back what matters."""
+        """Writes one register of several servos at once.
+
+        There is no acknowledgement: read back what matters.
+        """
         data = {servo: register.encode(value) for servo, value in values.items()}
         request = protocol.sync_write(register.address, register.size, data)
         self._send(request)
@@ -95,7 +99,7 @@ class Bus:
             self._hear(request)
 
     def sync_read(self, servos: Sequence[int], address: int, size: int) -> dict[int, Status]:
-        """The same bytes of several servos; those that stay out are asked again one by one."""
+        """Reads the same bytes of several servos; missing ones are then read one by one."""
         self.counters.requests += 1
         answers: dict[int, Status] = {}
         if not self._dirty or self._fence(servos[0]):
@@ -107,7 +111,7 @@ class Bus:
         return {servo: answers[servo] for servo in servos}
 
     def sync_get(self, servos: Sequence[int], register: Register) -> dict[int, int]:
-        """One register of several servos."""
+        """Reads one register of several servos."""
         answers = self.sync_read(servos, register.address, register.size)
         return {servo: register.decode(status.parameters) for servo, status in answers.items()}
 
@@ -123,9 +127,9 @@ class Bus:
         return found
 
     def is_shared(self, servo: int) -> bool:
-        """Whether more than one servo answers to this id, as far as their answers differ in time.
+        """Whether more than one servo responds to this id, if their responses differ in time.
 
-        Servos that answer in the same instant garble each other; that shows as ServoSilent.
+        Responses at the same instant corrupt each other; that shows as ServoSilent.
         """
         if self._dirty:
             self._fence(servo)
@@ -144,14 +148,14 @@ class Bus:
         self.port.close()
 
     def _detect_echo(self) -> bool:
-        """Nobody answers a sync write to nobody: what comes back is our own voice."""
+        """No servo responds to a sync write without ids: what is received is the echo."""
         request = protocol.sync_write(GOAL_POSITION.address, GOAL_POSITION.size, {})
         self._discard_input()
         self._send(request)
         return self._hear(request)
 
     def _hear(self, request: bytes) -> bool:
-        """Takes our own voice off the line; False when it does not come."""
+        """Removes the echo of a request from the line; False when there is none."""
         heard = bytearray()
         deadline = time.monotonic() + self.timeout
         while request not in heard and (left := deadline - time.monotonic()) > 0:
@@ -178,13 +182,13 @@ class Bus:
         )
 
     def _fence(self, servo: int) -> bool:
-        """Whether the line is known to hold no late answer any more."""
+        """Sends a fence; True if no late response can be on the line any more."""
         self.counters.fences += 1
         size = next(self._fence_sizes)
         return bool(self._exchange(protocol.read(servo, 0, size), [servo], size))
 
     def _exchange(self, request: bytes, servos: Sequence[int], size: int) -> dict[int, Status]:
-        """One request and the answers that came in time; the line is dirty unless all did."""
+        """Sends one request; returns the responses in time. The line is dirty unless all came."""
         self._discard_input()
         self._send(request)
         expected = protocol.status_size(size) * len(servos)
@@ -207,7 +211,7 @@ class Bus:
             while waiting and (status := protocol.take_status(buffer, waiting, size)):
                 answers[status.id] = status
                 waiting.remove(status.id)
-            if heard >= expected:  # all is here, and some of it is wrong
+            if heard >= expected:  # all bytes have arrived, and some are corrupt
                 break
         self._dirty = bool(waiting)
         if waiting:

@@ -1,9 +1,9 @@
-"""Making a calibration: the arm is limp, a person moves it, the servos are read and set up.
+"""Makes a calibration: with torque off, an operator moves the arm; the servos are then set up.
 
-1. The person puts every joint near the middle of its travel: the servo is told to call that 2048,
-   so that the whole travel lies clear of the seam between 4095 and 0.
-2. The person moves every joint from stop to stop: the extremes are recorded.
-3. The zero of each joint follows from laying its travel centrally over the manifest's limits.
+1. The operator puts every joint near the middle of its travel: the servo's homing offset makes that
+   tick 2048, so that the whole travel lies clear of the wrap-around between 4095 and 0.
+2. The operator moves every joint from stop to stop: the extremes are recorded.
+3. The zero of each joint follows from centring its travel on the manifest's limits.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Ranges = dict[str, tuple[int, int]]
 
 
 class Calibrator:
-    """The routine in steps, for a command line or a test to lead a person through."""
+    """The calibration in steps, for a command line or a test to guide the operator."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Calibrator:
         ids: dict[str, int] | None = None,
         reverse: Collection[str] = (),
     ) -> None:
-        """`ids` by joint: 1, 2, … in the manifest's order by default. `reverse`: direction -1."""
+        """`ids`: by joint, by default 1, 2, … in the manifest's order. `reverse`: direction -1."""
         names = robot.joint_names
         for name in [*(ids or {}), *reverse]:
             if name not in names:
@@ -60,12 +60,12 @@ class Calibrator:
         self.ids = {name: index + 1 for index, name in enumerate(names)} | (ids or {})
 
     def relax(self) -> None:
-        """Takes the torque off, so that the arm can be moved by hand: hold it first."""
+        """Switches torque off, so that the arm can be moved by hand: support it first."""
         for servo in self.ids.values():
             self.bus.put(servo, TORQUE_ENABLE, 0)
 
     def set_middle(self) -> dict[str, int]:
-        """Makes the present pose the middle of every servo's ticks; returns the offsets."""
+        """Makes the present pose the middle of every servo's ticks; returns the homing offsets."""
         offsets = {}
         for name, servo in self.ids.items():
             settings = {OPERATING_MODE: POSITION_MODE, RETURN_DELAY: 0}
@@ -78,7 +78,7 @@ class Calibrator:
         return offsets
 
     def sweep(self, finished: Callable[[Ranges], bool]) -> Ranges:
-        """Records every joint's extremes until `finished`, which is shown them after every read."""
+        """Records every joint's extreme ticks; calls `finished` with them after every read."""
         ranges: Ranges = {}
         while True:
             now = self.bus.sync_get(list(self.ids.values()), PRESENT_POSITION)
@@ -107,7 +107,7 @@ class Calibrator:
         middle = (low + high) / 2 / RADIANS_PER_TICK
         centre = (travel[0] + travel[1]) / 2
         spare = (travel[1] - travel[0]) * RADIANS_PER_TICK - (high - low)
-        if spare > 2 * RANGE_TOLERANCE:  # no stops on this joint: the middle pose says where it is
+        if spare > 2 * RANGE_TOLERANCE:  # no stops on this joint: use the middle pose
             centre = CENTRE
             half = (high - low) / 2 / RADIANS_PER_TICK
             travel = (math.ceil(centre - half), math.floor(centre + half))
@@ -120,7 +120,7 @@ class Calibrator:
         )
 
     def _configure(self, servo: int, settings: dict[Register, int]) -> None:
-        """Writes EEPROM registers and locks it again: a servo left open can lose its settings."""
+        """Writes EEPROM registers and locks them: an unlocked servo can lose its settings."""
         self.bus.put(servo, LOCK, 0)
         try:
             for register, value in settings.items():

@@ -1,4 +1,4 @@
-"""What one arm's calibration is: which servo moves which joint, and ticks against radians."""
+"""The calibration file of an arm: which servo moves which joint, and how ticks map to radians."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openral.manifest.base import CrossCheckError, Location, Model, Name
 from openral.manifest.joint import Joint
 
 RADIANS_PER_TICK = 2 * math.pi / TICKS
-# Printed stops differ from arm to arm by less than this at either end (rad).
+# 3D-printed stops differ between arms by less than this at either end (rad).
 RANGE_TOLERANCE = 0.3
 
 Tick = Annotated[int, Field(ge=0, lt=TICKS)]
@@ -29,11 +29,11 @@ class JointCalibration(Model):
     id: int = Field(ge=0, le=MAX_ID)
     """The servo's id on the bus."""
     homing_offset: int = Field(ge=HOMING_OFFSET.limits[0], le=HOMING_OFFSET.limits[1])
-    """Ticks that the servo itself subtracts; connect refuses a servo that holds another value."""
+    """Ticks that the servo itself subtracts; connect refuses a servo with another value."""
     zero: int = Field(gt=-TICKS, lt=2 * TICKS)
-    """The tick at which the joint is at 0 rad; may lie beyond the ticks that can be reached."""
+    """The tick at which the joint is at 0 rad; may lie beyond the reachable ticks."""
     range: tuple[Tick, Tick]
-    """The lowest and highest tick that the joint can reach."""
+    """The lowest and highest reachable tick."""
     direction: Literal[1, -1] = 1
     """1 if ticks grow with radians, else -1."""
 
@@ -46,7 +46,7 @@ class JointCalibration(Model):
         return self
 
     def to_radians(self, ticks: float) -> float:
-        """The joint's position at a tick."""
+        """The joint's position in rad at a tick."""
         return self.direction * (ticks - self.zero) * RADIANS_PER_TICK
 
     def to_ticks(self, radians: float) -> int:
@@ -55,12 +55,12 @@ class JointCalibration(Model):
 
     @property
     def range_radians(self) -> tuple[float, float]:
-        """The range as joint positions, lowest first."""
+        """The range as joint positions in rad, lowest first."""
         low, high = sorted(self.to_radians(tick) for tick in self.range)
         return low, high
 
     def allowed(self, joint: Joint) -> tuple[float, float]:
-        """Positions within the manifest's limits and the calibrated range alike."""
+        """Range in rad within both the manifest's limits and the calibrated range."""
         low, high = self.range_radians
         return max(low, joint.position_range[0]), min(high, joint.position_range[1])
 
@@ -92,7 +92,7 @@ class Calibration(Model):
 
 
 def default_path(robot: RobotDescription) -> Path:
-    """Where a robot's calibration is kept unless a path is given."""
+    """The file of a robot's calibration unless another path is given."""
     return user_robots().parent / "calibration" / f"{robot.id}.yaml"
 
 

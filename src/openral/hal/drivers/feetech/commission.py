@@ -1,4 +1,4 @@
-"""What must be true of every servo before torque goes on: the right arm, whole, in its range."""
+"""Checks before torque is switched on: the calibrated arm, without faults, within its range."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from openral.hal.drivers.feetech.registers import (
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint
 
-# A joint at its stop may read a little beyond where the stop was when it was swept.
+# A joint at its stop may read slightly beyond the extreme recorded in calibration.
 STOP_SLACK_TICKS = 40
 _FASTEST = 254
 _TICKS_PER_ACCELERATION = 100
 
 
 def require_servos(bus: Bus, robot: RobotDescription, calibration: Calibration) -> None:
-    """Refuses to go on unless every joint's own servo is there and set up as calibrated."""
+    """Raises unless every joint's own servo responds and is set up as calibrated."""
     for joint in robot.driven:
         servo = calibration.joints[joint.name]
         who = f"{bus.port.name}: servo {servo.id} of joint '{joint.name}'"
@@ -49,7 +49,7 @@ def require_servos(bus: Bus, robot: RobotDescription, calibration: Calibration) 
 
 
 def hold_ticks(joint: Joint, servo: JointCalibration, present: int) -> int:
-    """The goal that keeps a joint where it is; refuses one that is far outside its range."""
+    """The goal tick that holds a joint's position; refuses one far outside its range."""
     low, high = servo.range
     if not low - STOP_SLACK_TICKS <= present <= high + STOP_SLACK_TICKS:
         raise CapabilityMismatch(
@@ -62,7 +62,8 @@ def hold_ticks(joint: Joint, servo: JointCalibration, present: int) -> int:
 def prepare_motion(bus: Bus, robot: RobotDescription, calibration: Calibration) -> dict[int, int]:
     """Sets speed, acceleration and torque limits and makes every goal the present position.
 
-    Everything is read back; returns the goals by servo. Torque may go on after this without a jump.
+    Everything is read back; returns the goal ticks by servo. Torque may then be switched on without
+    a jump.
     """
     goals = {}
     for joint in robot.driven:
@@ -77,7 +78,10 @@ def prepare_motion(bus: Bus, robot: RobotDescription, calibration: Calibration) 
 
 
 def speed_ticks(joint: Joint, radians_per_second: float | None = None) -> int:
-    """A speed for the servo's profile, the manifest's limit by default; never 0, which is 'any'."""
+    """Speed for the servo's profile in ticks/s, by default the manifest's limit.
+
+    Never 0, which means no limit.
+    """
     assert joint.limits is not None
     limit = joint.limits.velocity
     speed = min(limit, radians_per_second) if radians_per_second else limit

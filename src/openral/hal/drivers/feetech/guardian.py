@@ -1,8 +1,8 @@
-"""A process that outlives the arm's owner and takes the power out if the owner did not.
+"""A process that outlives the arm's owner and switches torque off if the owner did not.
 
 A thread, an exit hook or a signal handler dies with its process: none survives SIGKILL or a crash
-in native code. The guardian inherits the open port (and with it the port's lock, so nobody can come
-between), sleeps until its owner says "released" or is gone, and then releases the arm if need be.
+in native code. The guardian inherits the open port (and its lock, so that no other process can open
+it), sleeps until its owner sends "released" or is gone, and then releases the arm if necessary.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ _START_PATIENCE = 30.0
 
 
 class Guardian:
-    """The owner's handle on its guardian process."""
+    """The owner's handle of its guardian process."""
 
     def __init__(self, bus: Bus, servos: Sequence[int], ramp_seconds: float) -> None:
-        """Returns when the guardian stands ready; only then may torque go on."""
+        """Returns once the guardian is ready; only then may torque be switched on.
+
+        `ramp_seconds`: how long the guardian takes to ramp the torque down.
+        """
         command = [sys.executable, "-m", __name__, f"--fd={bus.port.fd}"]
         command += [f"--port={bus.port.name}", f"--owner={os.getpid()}", f"--ramp={ramp_seconds}"]
         command += [
@@ -43,10 +46,10 @@ class Guardian:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[bus.port.fd],
-            start_new_session=True,  # Ctrl-C reaches the owner alone
+            start_new_session=True,  # Ctrl-C reaches the owner only
         )
         assert self._process.stdin is not None
-        # An owner that forgets the arm without closing it is as good as gone.
+        # An owner that drops this object without closing the arm counts as gone.
         weakref.finalize(self, self._process.stdin.close).atexit = False
         if not self._is_ready():
             self._process.kill()
@@ -60,15 +63,15 @@ class Guardian:
 
     @property
     def alive(self) -> bool:
-        """Whether it still watches."""
+        """Whether the process still runs."""
         return self._process.poll() is None
 
     def dismiss(self) -> None:
-        """Tells it that the arm is released and waits until it is gone."""
+        """Reports that the arm is released and waits until the process has ended."""
         self._end(_RELEASED)
 
     def take_over(self) -> None:
-        """Leaves the arm to it: it releases the arm now; returns when that is done or failed."""
+        """Has the guardian release the arm now; returns when that is done or has failed."""
         self._end(b"")
 
     def _is_ready(self) -> bool:
@@ -84,13 +87,13 @@ class Guardian:
         try:
             stdin.write(word)
             stdin.close()
-        except OSError:  # it is gone already
+        except OSError:  # it has ended already
             pass
         self._process.wait()
 
 
 def _owner_is_gone(owner: int) -> bool:
-    """Waits for the owner's last word or its end; False when it released the arm itself."""
+    """Waits for the owner's message or its end; False when it released the arm itself."""
     watched = [0]
     if hasattr(os, "pidfd_open"):  # a forked sibling may keep the pipe open
         try:

@@ -1,11 +1,11 @@
 """FeetechHAL: an SO-100 or SO-101 arm on its serial bus.
 
-Stop and exit, in one place:
-- `hold` and `estop` keep the arm where it is, torque on: an arm without brakes falls otherwise.
+How it stops and ends:
+- `hold`, and by default `estop`, hold position with torque on: an arm without brakes would fall.
 - `close` parks the arm if a rest pose was given, then ramps the torque down and switches it off.
 - However else the process ends (exception, SIGINT, SIGTERM, SIGKILL, a crash in native code), its
   guardian process ramps the torque down and switches it off.
-- With the cable pulled nobody can reach the servos: they hold their last goal, and their own
+- With the cable unplugged no process can reach the servos: they hold their last goal, and their own
   overload, temperature and voltage protections remain.
 """
 
@@ -54,7 +54,7 @@ _PARK_PERIOD = 0.05
 
 
 class FeetechHAL:
-    """Positions in and out in the manifest's order, in radians. Safe to call from any thread."""
+    """The arm's driver: positions in rad, in the manifest's order. Thread-safe."""
 
     def __init__(
         self,
@@ -70,10 +70,11 @@ class FeetechHAL:
         timeout: float = 0.02,
         attempts: int = 3,
     ) -> None:
-        """Reads the calibration; touches no hardware. `rest_pose` is where `close` parks the arm.
+        """Reads the calibration; touches no hardware.
 
-        Parking is a straight line in joint space that no kernel has checked: give a rest pose only
-        where that is clear, or drive there through the graph before closing.
+        `rest_pose`: joint positions in rad at which `close` parks the arm. Parking is a straight
+        line in joint space that no kernel has checked: give a rest pose only where that is clear,
+        or move there through the graph before closing. `park_speed` is in rad/s, `timeout` in s.
         """
         if estop_policy not in ("hold", "release"):
             text = choices(estop_policy, ("hold", "release"))
@@ -100,7 +101,7 @@ class FeetechHAL:
 
     @property
     def connected(self) -> bool:
-        """Whether the port is open and the arm under torque or stopped."""
+        """Whether the port is open; the arm is then under torque or stopped."""
         return self._bus is not None
 
     @property
@@ -120,18 +121,18 @@ class FeetechHAL:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What the bus has seen: requests, retries, silent and garbled answers."""
+        """Statistics of the bus: requests, retries, missing and corrupt responses, fences."""
         return self.bus.counters.as_dict()
 
     @property
     def bus(self) -> Bus:
-        """The open bus; refuses when not connected."""
+        """The open bus; TransportError when not connected."""
         if self._bus is None:
             raise TransportError(f"{self.robot.id} on {self._port} is not connected")
         return self._bus
 
     def connect(self) -> None:
-        """Opens the port, checks every servo, and holds the arm where it is."""
+        """Opens the port, checks every servo, and holds position."""
         with self._lock:
             if self._bus is not None:
                 raise ConfigError(f"{self.robot.id} on {self._port} is connected already")
@@ -152,7 +153,7 @@ class FeetechHAL:
                 raise
 
     def read_state(self) -> JointState:
-        """Positions and speeds now; a servo in trouble is a ServoFault that names its joint."""
+        """Measures positions and velocities; ServoFault names the joint of a faulty servo."""
         with self._lock:
             before = time.time_ns()
             answers = self.bus.sync_read(self._ids, SNAPSHOT_START, SNAPSHOT_SIZE)
@@ -173,7 +174,7 @@ class FeetechHAL:
         return JointState((np.array(ticks) - zero) * scale, np.array(speeds) * scale, stamp)
 
     def send(self, positions: Sequence[float]) -> None:
-        """Sets every joint's target (rad); a row that is wrong in one joint moves none."""
+        """Commands a target for every joint (rad); if one is invalid, no joint moves."""
         goals = ticks_of(self.robot, self.calibration, positions)
         with self._lock:
             bus = self.bus
@@ -185,8 +186,8 @@ class FeetechHAL:
             self._goals, self._unheard = goals, 0
 
     def hold(self, reason: str = "asked") -> None:
-        """Stays where it is now, torque on; returns when every servo has confirmed."""
-        del reason  # the contract's; a position servo holds alike for all
+        """Holds the present position, torque on; returns when every servo has confirmed."""
+        del reason  # part of the contract; a position servo needs none
         with self._lock:
             present = self.bus.sync_get(self._ids, PRESENT_POSITION)
             self._goals = {
@@ -196,12 +197,12 @@ class FeetechHAL:
             self._confirm_goals()
 
     def estop(self, reason: str = "asked") -> None:
-        """Stops and latches; returns when every servo has confirmed. Targets are refused from now.
+        """Latches a stop and refuses targets; returns when every servo has confirmed.
 
-        Policy "hold" freezes the arm under torque; "release" ramps the torque down to off.
+        Policy "hold" holds position under torque; "release" ramps the torque down to off.
         """
         self._reason = reason
-        self._stopped = True  # first, so that a bus in trouble still stops targets
+        self._stopped = True  # first, so that targets are refused even if the bus fails
         with self._lock:
             if self._estop_policy == "release":
                 self._limp = True
@@ -210,7 +211,7 @@ class FeetechHAL:
                 self.hold()
 
     def clear_estop(self) -> None:
-        """Takes back an e-stop or a servo's fault: holds where the arm is now, without a jump."""
+        """Clears an e-stop or a servo's fault: holds the present position, without a jump."""
         with self._lock:
             faulty = [servo for servo in self._ids if self.bus.ping(servo).error]
             for servo in faulty:
@@ -220,7 +221,7 @@ class FeetechHAL:
             self._stopped = False
 
     def close(self) -> None:
-        """Parks if a rest pose is known, ramps the torque down, switches it off, frees the port.
+        """Parks if a rest pose was given, ramps the torque down to off and closes the port.
 
         Raises TransportError when that could not be confirmed; the guardian then tries once more.
         """
@@ -277,7 +278,7 @@ class FeetechHAL:
                 )
 
     def _repeat_lost_goals(self, blocks: Sequence[bytes]) -> None:
-        """Goals go out unacknowledged: the next snapshot tells whether they arrived."""
+        """Sends lost goals again: they are not acknowledged, but the snapshot shows them."""
         lost = {
             servo: self._goals[servo]
             for servo, block in zip(self._ids, blocks, strict=True)
@@ -316,7 +317,7 @@ class FeetechHAL:
         )
 
     def _abandon(self) -> None:
-        """Leaves the arm to the guardian, which releases it now."""
+        """Leaves the arm to the guardian, which releases it at once."""
         if self._guardian:
             self._guardian.take_over()
         self._forget()

@@ -1,4 +1,4 @@
-"""The serial port as a file descriptor, which a guardian process can inherit."""
+"""The serial port as a file descriptor, so that a guardian process can inherit it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WRITE_PATIENCE = 0.1
 
 
 class Port:
-    """Bytes to and from an open serial line; a lost device is DeviceUnplugged at once."""
+    """Bytes to and from an open serial line; DeviceUnplugged as soon as the device is lost."""
 
     def __init__(self, fd: int, name: str, *, owner: object = None) -> None:
         self.fd = fd
@@ -22,7 +22,7 @@ class Port:
         self._owner = owner  # keeps pyserial's object, and so its lock, alive
 
     def read(self, timeout: float) -> bytes:
-        """What has arrived, waiting up to `timeout` for the first byte; empty when none came."""
+        """The received bytes, after waiting up to `timeout` s for the first; empty if none."""
         try:
             if not select.select([self.fd], [], [], max(0.0, timeout))[0]:
                 return b""
@@ -34,7 +34,7 @@ class Port:
         return data
 
     def write(self, data: bytes) -> None:
-        """Hands all bytes to the line."""
+        """Writes all bytes."""
         deadline = time.monotonic() + _WRITE_PATIENCE
         while data:
             try:
@@ -47,7 +47,7 @@ class Port:
                 raise self._lost(error) from None
 
     def close(self) -> None:
-        """Closes this side; twice is once."""
+        """Closes this side; harmless the second time."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             close = getattr(self._owner, "close", None)
@@ -59,7 +59,7 @@ class Port:
 
 
 def open_port(path: str, baud_rate: int = 1_000_000) -> Port:
-    """Opens a serial device for this process alone."""
+    """Opens a serial device exclusively for this process."""
     try:
         import serial
     except ImportError:

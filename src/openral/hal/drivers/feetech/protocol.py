@@ -1,9 +1,9 @@
-"""The packets of the STS/SCS half-duplex protocol: bytes in, bytes out, no port.
+"""Packets of the STS/SCS half-duplex protocol: encodes and decodes bytes, without a port.
 
 Request: FF FF id length instruction parameters checksum.
 Status:  FF FF id length error parameters checksum.
-`length` counts what follows it; the checksum is the inverted low byte of the sum from `id` on.
-That sum finds every error in a single byte; `id` and the expected length are checked besides.
+`length` counts the bytes after it; the checksum is the inverted low byte of the sum from `id` on.
+That sum detects every error in a single byte; `id` and the expected length are checked as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OVERHEAD = 6
 
 
 class Instruction(IntEnum):
-    """What a request asks for."""
+    """The instruction of a request."""
 
     PING = 0x01
     READ = 0x02
@@ -41,7 +41,7 @@ FAULTS = {
 
 
 def fault_names(error: int) -> list[str]:
-    """What the error byte of a status packet says."""
+    """The faults in the error byte of a status packet."""
     return [FAULTS.get(bit, f"unknown fault bit {bit}") for bit in range(8) if error >> bit & 1]
 
 
@@ -52,7 +52,7 @@ def checksum(body: bytes | bytearray) -> int:
 
 @dataclass(frozen=True)
 class Status:
-    """A servo's answer."""
+    """A servo's response."""
 
     id: int
     error: int
@@ -74,28 +74,28 @@ def _address(servo: int) -> int:
 
 
 def ping(servo: int) -> bytes:
-    """Asks a servo whether it is there."""
+    """Request that a servo answers if it is present."""
     return packet(_address(servo), Instruction.PING)
 
 
 def read(servo: int, address: int, size: int) -> bytes:
-    """Asks one servo for `size` bytes from `address` on."""
+    """Request for `size` bytes of one servo from `address` on."""
     return packet(_address(servo), Instruction.READ, bytes([address, size]))
 
 
 def write(servo: int, address: int, data: bytes) -> bytes:
-    """Writes to one servo, which acknowledges."""
+    """Request to write to one servo, which acknowledges."""
     return packet(_address(servo), Instruction.WRITE, bytes([address]) + data)
 
 
 def sync_read(servos: Sequence[int], address: int, size: int) -> bytes:
-    """Asks several servos for the same bytes; they answer one after the other."""
+    """Request for the same bytes of several servos; they respond one after the other."""
     ids = bytes(_address(servo) for servo in servos)
     return packet(BROADCAST, Instruction.SYNC_READ, bytes([address, size]) + ids)
 
 
 def sync_write(address: int, size: int, values: Mapping[int, bytes]) -> bytes:
-    """Writes to several servos at one instant; nobody acknowledges."""
+    """Request to write to several servos at one instant; none acknowledges."""
     data = b""
     for servo, value in values.items():
         if len(value) != size:
@@ -105,15 +105,15 @@ def sync_write(address: int, size: int, values: Mapping[int, bytes]) -> bytes:
 
 
 def status_size(parameters: int) -> int:
-    """Bytes on the wire of an answer with that many parameters."""
+    """Bytes on the wire of a response with that many parameters."""
     return parameters + _OVERHEAD
 
 
 def take_status(buffer: bytearray, servos: Collection[int], parameters: int) -> Status | None:
-    """Removes one expected answer from `buffer`, with whatever garbage precedes it.
+    """Removes one expected response from `buffer`, with any garbage before it.
 
-    Only a packet of one of these servos with exactly that many parameters and a right checksum
-    counts. None: not there yet; bytes that can no longer begin one are gone from the buffer.
+    Only a packet of one of these servos with exactly that many parameters and a valid checksum
+    counts. None: not received yet; bytes that cannot begin one are removed from the buffer.
     """
     size = status_size(parameters)
     while len(buffer) >= 4:

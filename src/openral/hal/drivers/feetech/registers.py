@@ -1,7 +1,7 @@
-"""The registers of an STS3215 servo that openral uses, and how their values are coded.
+"""The registers of an STS3215 servo that openral uses, and how their values are encoded.
 
 Values are little-endian; signed ones are sign and magnitude, with the sign in `sign_bit`.
-Addresses below 40 are EEPROM: they survive a power cycle and are written with `LOCK` open only.
+Addresses below 40 are EEPROM: they survive a power cycle and are written only while unlocked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Register:
     sign_bit: int | None = None
 
     def encode(self, value: int) -> bytes:
-        """The register's bytes; a value that does not fit is refused."""
+        """The register's bytes; ConfigError for a value that does not fit."""
         low, high = self.limits
         if not low <= value <= high:
             raise ConfigError(f"register {self.name}: {value} is outside [{low}, {high}]")
@@ -46,7 +46,7 @@ class Register:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The lowest and highest value that can be coded."""
+        """The lowest and highest value that can be encoded."""
         if self.sign_bit is None:
             return 0, (1 << 8 * self.size) - 1
         return -((1 << self.sign_bit) - 1), (1 << self.sign_bit) - 1

@@ -1,8 +1,8 @@
-"""Taking the power out of an arm without dropping it: the last act of the HAL and of its guardian.
+"""Switches an arm's torque off without dropping it: the last step of the HAL and of its guardian.
 
-Torque limits shrink step by step to nothing, so that the arm sinks against its gears' friction;
-then torque goes off, is read back, and the limits return to what the servo powers up with.
-Uses the bus alone, so that the guardian can do it when nothing else is left.
+Torque limits are ramped down to zero, so that the arm sinks slowly against its gears' friction;
+then torque is switched off and read back, and the limits return to their power-up values.
+Uses the bus only, so that the guardian can do it when the owner is gone.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _STEPS = 20
 
 
 def release(bus: Bus, servos: Sequence[int], ramp_seconds: float) -> None:
-    """Ramps the torque down and switches it off; raises TransportError if one servo stays on.
+    """Ramps the torque down and switches it off; TransportError if a servo does not confirm.
 
-    A servo that does not answer keeps none of the others from being switched off.
+    A servo that does not respond does not keep the others from being switched off.
     """
     limits = {servo: _value(bus, servo, TORQUE_LIMIT, TORQUE_FULL) for servo in servos}
     if ramp_seconds > 0:
@@ -45,7 +45,7 @@ def release(bus: Bus, servos: Sequence[int], ramp_seconds: float) -> None:
 
 
 def torque_off(bus: Bus, servos: Sequence[int]) -> list[int]:
-    """Switches torque off everywhere; returns the servos that did not confirm it."""
+    """Switches torque off on all servos; returns those that did not confirm it."""
     left = list(servos)
     for _ in range(bus.attempts):
         bus.sync_write(TORQUE_ENABLE, dict.fromkeys(left, 0))

@@ -1,4 +1,4 @@
-"""What a servo tells about itself in one read."""
+"""Measured joint state of the arm and health of its servos."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from openral.hal.drivers.feetech.registers import (
 
 @dataclass(frozen=True)
 class JointState:
-    """The arm at one instant, in the manifest's order."""
+    """The arm at one instant, (dof,) in the manifest's order."""
 
     positions: NDArray[np.float64]
-    """Radians."""
+    """In rad."""
     velocities: NDArray[np.float64]
-    """Radians per second."""
+    """In rad/s."""
     stamp_ns: int
-    """Wall time of the measurement."""
+    """Wall time of the measurement, in ns."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """How a servo fares."""
+    """Load, supply and temperature of a servo."""
 
     load: float
-    """Share of the full drive, signed in the servo's own direction."""
+    """Fraction of full drive, signed in the servo's own direction."""
     voltage: float
-    """Supply in volts."""
+    """Supply voltage, in V."""
     temperature: int
-    """Degrees Celsius."""
+    """In °C."""
 
     def __str__(self) -> str:
         return f"load {self.load:.0%}, {self.voltage:.1f} V, {self.temperature} °C"
 
 
 def health_of(block: bytes) -> Health:
-    """The health in a snapshot block."""
+    """Decodes the health in a snapshot block."""
     return Health(
         from_snapshot(PRESENT_LOAD, block) / 1000,
         from_snapshot(PRESENT_VOLTAGE, block) / 10,

@@ -1,4 +1,4 @@
-"""From a row of targets to goals in ticks: refused by name, never clamped."""
+"""Converts a row of targets to goal ticks: invalid targets are refused by name, never clamped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openral.manifest import RobotDescription
 def ticks_of(
     robot: RobotDescription, calibration: Calibration, positions: Sequence[float]
 ) -> dict[int, int]:
-    """Goals by servo id for a row in the manifest's order (rad)."""
+    """Goal ticks by servo id for a row of positions in the manifest's order (rad)."""
     if len(positions) != len(robot.driven):
         raise CapabilityMismatch(
             f"{robot.id} takes {len(robot.driven)} positions "
@@ -24,7 +24,7 @@ def ticks_of(
         servo = calibration.joints[joint.name]
         low, high = servo.allowed(joint)
         value = float(position)
-        # The rounding of one tick is no excess: a limit is reachable in ticks.
+        # An excess of one tick is rounding: the limit itself must be reachable in ticks.
         if not low - RADIANS_PER_TICK <= value <= high + RADIANS_PER_TICK or math.isnan(value):
             hint = "; is it in degrees?" if low <= math.radians(value) <= high else ""
             raise JointLimitExceeded(
@@ -38,7 +38,7 @@ def ticks_of(
 def require_pose(
     robot: RobotDescription, calibration: Calibration, pose: Mapping[str, float]
 ) -> list[float]:
-    """A pose by joint name as a row; every joint must be there and within its limits."""
+    """A pose by joint name as a row (rad); every joint must be named and within its limits."""
     names = robot.joint_names
     for name in pose:
         if name not in names:
