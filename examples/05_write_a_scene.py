@@ -25,8 +25,7 @@ from openral.sim.mujoco_rollout import MujocoRollout
 class Options(Model):
     """Options of the scene; unknown ones are refused."""
 
-    height_m: Positive = 0.3
-    """Height of the table."""
+    height_m: Positive = 0.3  # of the table
 
 
 class KnockOff(NoTask):
@@ -42,8 +41,7 @@ class KnockOff(NoTask):
 def build(setup: Setup) -> MujocoRollout:
     stage = Stage(setup.robot, setup.scene.base_pose or Transform())  # the robot comes first
     assert isinstance(setup.options, Options)
-    top = setup.options.height_m
-    spec, half = stage.spec, (0.03, 0.03, 0.05)
+    spec, top, half = stage.spec, setup.options.height_m, (0.03, 0.03, 0.05)
     furniture.add_lights(spec)
     furniture.add_floor(spec)
     furniture.add_table(spec, "table", (0.4, -0.3), (0.8, 0.3), top)
@@ -55,7 +53,7 @@ SCENE = SceneType("knock_off", "Knock it off.", Options, {"fallen": NoParameters
 
 if __name__ == "__main__":
     scene = SceneDescription(id="knock_off", name="Knock it off", world=World(scene="knock_off"))
-    setup = Setup(scene, load_robot("franka_panda"), Options(), "fallen", NoParameters())
-    rollout = SCENE.build(setup)
-    step = rollout.step(rollout.hold_action())
-    print("brick at", step.observation.objects["brick"][:3].round(3), "done:", step.info["success"])
+    robot = load_robot("franka_panda")
+    rollout = SCENE.build(Setup(scene, robot, Options(), "fallen", NoParameters()))
+    seen, _, done, *_ = rollout.step(rollout.hold_action())
+    print("brick at", seen.objects["brick"][:3].round(3), "done:", done)
