@@ -55,5 +55,5 @@ if __name__ == "__main__":
     scene = SceneDescription(id="knock_off", name="Knock it off", world=World(scene="knock_off"))
     robot = load_robot("franka_panda")
     rollout = SCENE.build(Setup(scene, robot, Options(), "fallen", NoParameters()))
-    seen, _, done, *_ = rollout.step(rollout.hold_action())
-    print("brick at", seen.objects["brick"][:3].round(3), "done:", done)
+    step = rollout.step(rollout.hold_action())
+    print("brick at", step.observation.objects["brick"][:3].round(3), "done:", step.info["success"])
