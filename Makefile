@@ -56,6 +56,7 @@ lint: setup
 	$(BIN)/ruff check $(PY)
 	$(BIN)/ruff format --check $(PY)
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/clang-format --dry-run --Werror $(filter-out %CMakeLists.txt,$(CPP))
 
 format: setup

@@ -16,7 +16,7 @@ from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.errors import ConfigError
 from openral.manifest.library import robot_path
-from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 
 PLAN = """\
 1. hal (key)

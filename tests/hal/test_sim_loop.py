@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from openral.errors import CapabilityMismatch, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.build import build_hal
 from openral.hal.sim.attached import SimAttachedHAL
 from openral.hal.sim.loop import SimLoop
-from openral.hal.snapshot import HalStatus
 from openral.manifest import ControlMode, load_robot
 from openral.sim.sensors.renderer import WrongThread
 from tests.hal.chunks import joint_chunk

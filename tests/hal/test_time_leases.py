@@ -19,8 +19,9 @@ from openral.hal.sim.time_leases import ASTRAY_NS, MOST_HOLDERS, TimeLeases
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.node.context import Context
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.qos import CLOCK, STATE
+from openral.ros.stamps import time_message
 from openral.ros.transport.memory_transport import MemoryTransport
 
 NAMES = ("safety_kernel", "skill_runner", "käfer 🤖", "")

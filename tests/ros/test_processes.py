@@ -12,7 +12,7 @@ from openral.errors import GoalRejected, ServerGone, ServiceTimeout, ServiceUnav
 from openral.ros.actions.client import ActionClient
 from openral.ros.actions.goal import GoalStatus
 from openral.ros.codec import types
-from openral.ros.parameters.services import value_from_msg, value_to_msg
+from openral.ros.node.parameter_services import value_from_msg, value_to_msg
 from openral.ros.qos import LATCHED
 
 SKILL = "openral_msgs/action/ExecuteSkill"

@@ -9,7 +9,7 @@ import pytest
 from openral.ros import names
 from openral.ros.codec import types
 from openral.ros.node import service_wire
-from openral.ros.parameters.services import value_to_msg
+from openral.ros.node.parameter_services import value_to_msg
 from openral.ros.qos import SERVICE
 from openral.ros.transport.dds_config import Network
 from openral.ros.transport.dds_transport import DdsTransport

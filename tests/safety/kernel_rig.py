@@ -19,9 +19,9 @@ from openral.manifest import ControlMode, load_robot
 from openral.manifest.kinematics import Kinematics
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
 from openral.ros.node.node_clock import CLOCK_TYPE
 from openral.ros.qos import QoS
+from openral.ros.stamps import time_message
 from tests.hal.chunks import chunk, joint_chunk, slot
 from tests.ros.conftest import Graph, wait_until
 

@@ -16,7 +16,7 @@ from openral.graph.held import Held, held_object
 from openral.manifest import load_robot
 from openral.manifest.kinematics import Kinematics
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.safety import Kernel, Sphere, VoxelGrid
 from openral.safety.node.known_objects import KnownObjects
 from tests.safety.helpers import HOME_Q, NOW, M, chunk

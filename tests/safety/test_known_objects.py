@@ -15,7 +15,7 @@ from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
 from openral.graph.obstacles import moved
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.safety import Box, Capsule, Kernel, Obstacle, Sphere
 from openral.safety.node.known_objects import KnownObjects
 from tests.safety.helpers import NOW, M, chunk, mobile_robot

@@ -10,7 +10,7 @@ import pytest
 from openral.errors import ConfigError
 from openral.manifest import RobotDescription, load_robot
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.safety import Kernel
 from openral.safety.node.map_cover import MapCover
 from openral.safety.node.surroundings import tell_voxels

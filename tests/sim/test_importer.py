@@ -13,7 +13,7 @@ from openral.manifest import load_robot
 from openral.sim.importing.hull import outside
 from openral.sim.importing.importer import import_model
 from openral.sim.importing.link_points import body_points
-from openral.sim.twin.robot_check import check_description
+from openral.sim.robot_check import check_description
 from openral.sim.twin.twin import make_twin
 
 SMALL = (

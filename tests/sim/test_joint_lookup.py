@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from openral.errors import ConfigError
 from openral.manifest import load_robot
-from openral.sim.twin.binding import Binding
-from openral.sim.twin.joint_lookup import joint_index
+from openral.sim.twin.binding import Binding, joint_index
 from openral.sim.twin.model_source import load_spec
 
 

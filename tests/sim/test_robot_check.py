@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openral.manifest import RobotDescription, dump_yaml, load_robot, shipped_robots
-from openral.sim.twin.robot_check import Report, check_description, check_robot
+from openral.sim.robot_check import Report, check_description, check_robot
 
 
 @pytest.mark.parametrize("robot_id", shipped_robots())

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from openral.manifest import ControlMode, load_robot
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
-from openral.skill.described import describe
-from openral.skill.runner.braking import braking_rows
+from openral.ros.stamps import time_message
+from openral.skill.library import describe
 from openral.skill.runner.chunk_maker import ChunkMaker
 from openral.skill.runner.flight import Flight
-from openral.skill.runner.handover import may_overlap
+from openral.skill.runner.preemption import braking_rows, may_overlap
 from openral.skill.spaces.action_space import SlotRows
 from openral.skill.spaces.slot_columns import slot_columns
 

@@ -19,8 +19,9 @@ from openral.ros.codec import types
 from openral.ros.lifecycle.machine import Outcome
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.qos import LATCHED, SENSOR
+from openral.ros.stamps import time_message
 from openral.ros.transport.memory_transport import MemoryTransport
 from openral.skill import topics
 from openral.skill.runner.camera_frames import picture

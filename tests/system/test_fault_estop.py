@@ -9,7 +9,7 @@ import time
 from openral.graph import topics
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.safety.node.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from tests.hal.node_rig import ESTOPPED, MSGS, STOPPED
 from tests.system.graph import OPENRAL, STILL, Observer, repeated
 from tests.system.standing import REST_WITHIN_S, Standing, eventually

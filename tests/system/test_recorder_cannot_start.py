@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from openral.ros.codec import types
-from openral.ros.parameters.services import value_to_msg
+from openral.ros.node.parameter_services import value_to_msg
 from tests.system.graph import Deployment, blind_robot
 
 

@@ -17,8 +17,8 @@ from openral.manifest import load_robot, load_scene
 from openral.manifest.sensor import DepthCamera
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node.node import time_message
 from openral.ros.qos import LATCHED, SENSOR
+from openral.ros.stamps import time_message
 from openral.ros.tf.broadcaster import TF_QOS
 from openral.world import topics as world_topics
 from tests.ros.conftest import Graph

@@ -15,7 +15,8 @@ from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
+from openral.ros.stamps import time_message
 from openral.ros.tf import Buffer
 from openral.ros.transport.memory_transport import MemoryTransport
 from openral.world.joint_history import JointHistory

@@ -20,7 +20,7 @@ from openral.graph import topics
 from openral.manifest.kinematics import Kinematics, matrix
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.safety.node.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from openral.world import topics as world_topics
 from tests.hal.chunks import joint_chunk
 from tests.hal.node_rig import ARMED, LiveGraph

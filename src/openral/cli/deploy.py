@@ -179,7 +179,7 @@ def _run(
 
 
 def _play(plan: Any, network: Any) -> Any:
-    from openral.deploy.started import command_time
+    from openral.deploy.run_start import command_time
 
     if plan.options.lockstep:
         from openral.deploy.lockstep.run import LockstepRun
@@ -194,7 +194,7 @@ def _confirm(options: DeployOptions, yes: bool) -> None:
     """Shows the operator what stops the real robot, and asks for confirmation unless `yes`."""
     import sys
 
-    from openral.deploy.deadman import deadman_text
+    from openral.deploy.run_start import deadman_text
 
     typer.echo(deadman_text(options.robot), err=True)
     if yes:

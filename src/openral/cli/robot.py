@@ -12,7 +12,7 @@ from openral.errors import ConfigError
 
 if TYPE_CHECKING:
     from openral.manifest import RobotDescription
-    from openral.sim.twin.robot_check import Report
+    from openral.sim.robot_check import Report
 
 app = typer.Typer(no_args_is_help=True, help="List, show, check, draw and import robots.")
 
@@ -65,7 +65,7 @@ def check(robots: Robots = None, every: All = False, as_json: Json = False) -> N
     """
     from rich.progress import track
 
-    from openral.sim.twin.robot_check import check_robot
+    from openral.sim.robot_check import check_robot
 
     names = _chosen(robots, every)
     reports = [
@@ -95,7 +95,7 @@ def render(
     Example: openral robot render franka_panda --capsules --out panda.png
     """
     from openral.manifest import load_robot
-    from openral.sim.twin.robot_render import contact_sheet, render_robot, save_png
+    from openral.sim.robot_render import contact_sheet, render_robot, save_png
 
     descriptions = [load_robot(name) for name in _chosen(robots, every)]
     if len(descriptions) == 1:

@@ -84,8 +84,8 @@ def render(
     """
     from openral.cli.robot import _size
     from openral.manifest import load_robot, load_scene
+    from openral.sim.robot_render import save_png
     from openral.sim.scene_sheet import scene_sheet
-    from openral.sim.twin.robot_render import save_png
 
     description = load_scene(scene)
     chosen = load_robot(robot) if robot is not None else None

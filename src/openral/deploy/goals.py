@@ -7,9 +7,9 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from openral.deploy.goal_result import GoalResult
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.options import DeployOptions
+from openral.deploy.results import GoalResult
 from openral.hal.topics import RESET_SCENE
 from openral.ros.actions.client import ActionClient, ClientGoal
 from openral.ros.codec import types

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from openral.deploy.ended import Ended
 from openral.deploy.managed import ManagedNode, value_of
 from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec
+from openral.deploy.results import Ended
 from openral.deploy.streams import Stream
 from openral.errors import TransportError
 from openral.graph import topics
@@ -18,7 +18,8 @@ from openral.graph.deadlines import STARTING_S
 from openral.ros.codec import types
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
+from openral.ros.stamps import time_message
 from openral.ros.transport.dds_config import Network
 
 _STEP_S = 0.02

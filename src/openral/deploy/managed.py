@@ -8,7 +8,7 @@ from typing import Any
 from openral.ros.codec import types
 from openral.ros.node.client import Client
 from openral.ros.node.node import Node
-from openral.ros.parameters.services import value_from_msg, value_to_msg
+from openral.ros.node.parameter_services import value_from_msg, value_to_msg
 
 _LIFE = "lifecycle_msgs/srv"
 _PARAMETERS = "rcl_interfaces/srv"

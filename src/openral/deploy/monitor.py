@@ -15,6 +15,7 @@ from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
 from openral.graph import topics
 from openral.graph.deadlines import SILENT_S, STARTING_S
+from openral.graph.states import HalStatus, SafetyMode
 from openral.ros.clock import NS
 from openral.ros.log import LEVELS
 from openral.ros.node.node import Node
@@ -24,7 +25,6 @@ from openral.ros.rate_meter import RateMeter
 VERDICTS = ("accepted", "slowed", "rejected", "dropped")
 STATES = ("idle", "armed", "estopped", "recovery")
 HAL_STATES = ("holding", "executing", "stopped")
-_ARMED, _ESTOPPED, _STOPPED = 1, 2, 2
 _CHECK_S = 0.02
 _ASK_S, _ANSWER_S = 0.5, 3.0
 _MESSAGES = "openral_msgs/msg"
@@ -107,8 +107,8 @@ class Monitor:
 
     def _on_safety(self, state: Any) -> None:
         before, self.safety = self.safety, state
-        was_stopped = before is not None and before.state == _ESTOPPED
-        if state.state == _ESTOPPED and not was_stopped:
+        was_stopped = before is not None and before.state == SafetyMode.ESTOPPED
+        if state.state == SafetyMode.ESTOPPED and not was_stopped:
             self.estops += 1
             self.stop_reasons.append(f"{state.source}: {state.detail or state.reason}")
 
@@ -125,13 +125,17 @@ class Monitor:
     @property
     def armed(self) -> bool:
         """Whether the kernel is armed, i.e. passes proven motion."""
-        return self.safety is not None and self.safety.state == _ARMED
+        return self.safety is not None and self.safety.state == SafetyMode.ARMED
 
     @property
     def is_stopped(self) -> bool:
         """Whether kernel and HAL both report that the robot is stopped."""
         heard = self.safety is not None and self.hal is not None
-        return heard and self.safety.state == _ESTOPPED and self.hal.state == _STOPPED
+        return (
+            heard
+            and self.safety.state == SafetyMode.ESTOPPED
+            and self.hal.state == HalStatus.STOPPED
+        )
 
     # The measured window
 

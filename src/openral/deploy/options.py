@@ -13,7 +13,7 @@ from openral.errors import ConfigError
 from openral.manifest import RobotDescription, SceneDescription, load_robot, load_scene
 from openral.manifest.sensor import DepthCamera
 from openral.skill.compatibility import require_fit
-from openral.skill.described import describe
+from openral.skill.library import describe
 
 
 @dataclass(frozen=True)

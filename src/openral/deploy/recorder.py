@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import Any
 
 from openral.errors import ConfigError, OpenralError, RecordingError
+from openral.graph.states import Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.ros import Outcome, State, spin
 from openral.ros.codec import types
 from openral.ros.lifecycle.node import LifecycleNode
-from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 from openral.ros.parameters.store import Descriptor
 from openral.ros.qos import STATE
 from openral.ros.recording.background import BackgroundWriter
@@ -36,7 +37,6 @@ _LEASE_S, _BACKLOG = 1.0, 0.5
 it extends that lease: half of the queue holds a second of four 640x480 cameras at 30 Hz."""
 _END_S = 0.5
 """Longest wait in s for a slow disk after Ctrl-C."""
-_WARNING, _ERROR = 1, 2
 
 
 class RecorderNode(LifecycleNode):
@@ -103,7 +103,7 @@ class RecorderNode(LifecycleNode):
             self._look(recorder)
         elif not self._told_error:
             self._told_error = True
-            self._tell(_ERROR, "recording_stopped", str(sink.error))
+            self._tell(Severity.ERROR, "recording_stopped", str(sink.error))
         self._report_lost(sink)
 
     def _look(self, recorder: Recorder) -> None:
@@ -121,9 +121,9 @@ class RecorderNode(LifecycleNode):
         if due and sink.error is None and sink.lost > self._reported_lost:
             self._reported_lost, self._reported_at = sink.lost, now
             text = f"{sink.lost} messages lost: they came faster than they could be written"
-            self._tell(_WARNING, "recording_behind", text)
+            self._tell(Severity.WARNING, "recording_behind", text)
 
-    def _tell(self, severity: int, reason: str, detail: str) -> None:
+    def _tell(self, severity: Severity, reason: str, detail: str) -> None:
         self.log.error(detail)
         header = types.new("std_msgs/msg/Header", stamp=self.stamp())
         self._failures.publish(
@@ -131,7 +131,7 @@ class RecorderNode(LifecycleNode):
                 "openral_msgs/msg/FailureTrigger",
                 header=header,
                 source="recorder",
-                severity=severity,
+                severity=int(severity),
                 reason=reason,
                 detail=detail,
                 evidence="{}",

@@ -13,13 +13,13 @@ from typing import Any
 
 from openral.deploy.display import Display
 from openral.deploy.domain_lock import domain_lock
-from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.other_graph import require_free_domain
 from openral.deploy.plan import NodeSpec, Plan
 from openral.deploy.process.child import Child
 from openral.deploy.process.processes import Processes
+from openral.deploy.results import Ended
 from openral.deploy.streams import streams_of
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError

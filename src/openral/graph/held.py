@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from openral import _core
 from openral.errors import ConfigError, choices
+from openral.graph.states import PrimitiveShape
 
 Vec3 = tuple[float, float, float]
-_SPHERE, _BOX, _CAPSULE = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ def held_object(primitive: Any) -> Held:
 def _half_axis(primitive: Any) -> tuple[NDArray[np.float64], float]:
     """Half of the capsule's axis in the object's own frame, shape (3,), and its radius, in m."""
     size = np.array([float(v) for v in primitive.size])
-    if primitive.shape == _SPHERE:
+    if primitive.shape == PrimitiveShape.SPHERE:
         return np.zeros(3), float(size[0])
-    if primitive.shape == _CAPSULE:
+    if primitive.shape == PrimitiveShape.CAPSULE:
         return np.array([0.0, 0.0, size[1] / 2]), float(size[0])
-    if primitive.shape == _BOX:
+    if primitive.shape == PrimitiveShape.BOX:
         longest = int(np.argmax(size))
         across = np.delete(size, longest) / 2
         half = np.zeros(3)

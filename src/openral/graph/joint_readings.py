@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from openral.manifest.robot import RobotDescription
-from openral.ros.clock import NS
-from openral.safety.kernel import Kernel
+from openral.ros.stamps import stamp_ns
+
+Vector = NDArray[np.float64]
+
+
+class StateSink(Protocol):
+    """What takes a whole joint state: the kernel."""
+
+    def set_state(self, q: Vector, qd: Vector, stamp_ns: int) -> None:
+        """Positions and velocities in the manifest's order."""
 
 
 class JointReadings:
@@ -36,7 +45,7 @@ class JointReadings:
 
     def take(self, message: Any) -> None:
         """Takes a JointState; joints of other robots are ignored, missing numbers become NaN."""
-        stamp = message.header.stamp.sec * NS + message.header.stamp.nanosec
+        stamp = stamp_ns(message)
         position, velocity = message.position, message.velocity
         for i, name in enumerate(message.name):
             column = self._column.get(name)
@@ -46,6 +55,6 @@ class JointReadings:
             self.qd[column] = velocity[i] if i < len(velocity) else np.nan
             self._stamps[column] = stamp
 
-    def tell(self, kernel: Kernel) -> None:
+    def tell(self, kernel: StateSink) -> None:
         """Passes the state on to the kernel."""
         kernel.set_state(self.q, self.qd, self.stamp_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from openral import _core
 from openral.errors import ConfigError
+from openral.graph.states import PrimitiveShape
 
 Vec3 = tuple[float, float, float]
 
@@ -62,6 +64,29 @@ class Box:
 
 
 Obstacle = Sphere | Capsule | Box
+
+
+def obstacle(primitive: Any) -> Obstacle:
+    """Converts a CollisionPrimitive that is not attached to the robot."""
+    at, turn = primitive.pose.position, primitive.pose.orientation
+    centre = (at.x, at.y, at.z)
+    quaternion = (turn.x, turn.y, turn.z, turn.w)
+    size = [float(v) for v in primitive.size]
+    if primitive.shape == PrimitiveShape.SPHERE:
+        return Sphere(primitive.id, centre, size[0])
+    if primitive.shape == PrimitiveShape.BOX:
+        return Box(primitive.id, centre, (size[0] / 2, size[1] / 2, size[2] / 2), quaternion)
+    if primitive.shape == PrimitiveShape.CAPSULE:
+        if not 0.5 < float(np.linalg.norm(quaternion)) < 2:
+            raise ConfigError(f"object '{primitive.id}': {quaternion} is not an orientation")
+        half = Rotation.from_quat(quaternion).apply([0.0, 0.0, size[1] / 2])
+        low, high = np.array(centre) - half, np.array(centre) + half
+        return Capsule(primitive.id, _vec(low), _vec(high), size[0])
+    raise ConfigError(f"object '{primitive.id}' has shape {primitive.shape}; valid: 0 to 2")
+
+
+def _vec(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    return float(values[0]), float(values[1]), float(values[2])
 
 
 def moved(thing: Obstacle, pose: tuple[float, float, float], shift: float, turn: float) -> Obstacle:

@@ -17,7 +17,7 @@ from openral.graph.run_key import RunKey
 from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.codec.encoder import ENCAPSULATION
-from openral.ros.node.node import time_message
+from openral.ros.stamps import stamp_ns, time_message, time_ns
 
 SAFE_ACTION = "openral_msgs/msg/SafeAction"
 MAC_BYTES = 32
@@ -113,7 +113,7 @@ class Gatekeeper:
         self._last = place
         now = self._clock()
         # An action stamped in the future was approved before the clock jumped back.
-        if now > _ns(action.expires) or _ns(action.header.stamp) - now > _FUTURE_NS:
+        if now > time_ns(action.expires) or stamp_ns(action) - now > _FUTURE_NS:
             return self._refuse("expired")
         return action
 
@@ -121,7 +121,3 @@ class Gatekeeper:
         setattr(self.refused, cause, getattr(self.refused, cause) + 1)
         self.last_refusal = cause
         return None
-
-
-def _ns(stamp: Any) -> int:
-    return int(stamp.sec) * NS + int(stamp.nanosec)

@@ -14,8 +14,9 @@ from openral.graph.sealed import Sealer, Secret, sealed_topic
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.qos import STATE
+from openral.ros.stamps import time_message
 
 TOPIC = "/openral/time_lease"
 TYPE = "openral_msgs/msg/TimeLease"

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from openral.errors import ConfigError
 from openral.ros.clock import NS
-from openral.safety.node.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 
 T = TypeVar("T")
 

@@ -13,9 +13,10 @@ from openral.graph.deadlines import SILENT_S
 from openral.graph.ports import Ports
 from openral.graph.run_key import RunKey
 from openral.graph.seal import Gatekeeper
+from openral.graph.states import HalStatus, Severity
 from openral.hal.commands.cmd_vel import CmdVelBridge
 from openral.hal.commands.reset_to_pose import ResetToPoseBridge
-from openral.hal.gate.failures import ERROR, STOP, WARNING, FailureReports
+from openral.hal.gate.failures import FailureReports
 from openral.hal.gate.hal_state import GateRecord, HalStateBridge
 from openral.hal.gate.kernel_watch import KernelWatch
 from openral.hal.gate.safe_action import SafeActionGate
@@ -46,7 +47,7 @@ from openral.hal.publishers.world_collision import WorldCollisionBridge
 from openral.hal.sensors.sim_sensors import SimSensorBridge, sensor_streams
 from openral.hal.sim.attached import SimAttachedHAL
 from openral.hal.sim.time_leases import TimeLeases
-from openral.hal.snapshot import HalStatus, Snapshot
+from openral.hal.snapshot import Snapshot
 from openral.ros.clock import NS
 from openral.ros.lifecycle.machine import State
 from openral.ros.lifecycle.node import LifecycleNode
@@ -277,7 +278,7 @@ class LiveHAL:
         """Holds position and reports an exception in this node. May be called on any thread."""
         with contextlib.suppress(TransportError):  # a HAL that is gone cannot move the robot
             self.hal.hold("fault")
-        self.failures.report(ERROR, "fault", f"{what} failed: {error!r}")
+        self.failures.report(Severity.ERROR, "fault", f"{what} failed: {error!r}")
 
     def watch_fault(self, reason: str, detail: str) -> None:
         """Reports once that the HAL itself has failed, and requests a stop."""
@@ -285,10 +286,10 @@ class LiveHAL:
             self.watch.fault(reason, detail)
 
     def _stopped_by(self, reason: str, detail: str) -> None:
-        self.failures.report(STOP, reason, detail)
+        self.failures.report(Severity.STOP, reason, detail)
 
     def _blind(self, sensor: str, detail: str) -> None:
-        self.failures.report(ERROR, f"sensor_{sensor}", detail)
+        self.failures.report(Severity.ERROR, f"sensor_{sensor}", detail)
 
     def _refused(self, reason: str, detail: str, trace_id: bytes) -> None:
-        self.failures.report(WARNING, reason, detail, trace_id)
+        self.failures.report(Severity.WARNING, reason, detail, trace_id)

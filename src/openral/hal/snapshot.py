@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from openral.graph.states import HalStatus
+
 Vector = NDArray[np.float64]
-
-
-class HalStatus(IntEnum):
-    """What the HAL does with the motors; the values of openral_msgs/HalState."""
-
-    HOLDING = 0
-    EXECUTING = 1
-    STOPPED = 2
 
 
 def frozen(values: ArrayLike) -> Vector:

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from openral.errors import ConfigError
 from openral.manifest import RobotDescription, SceneDescription
 from openral.sim.registry import make_rollout
-from openral.sim.twin.robot_render import Picture
+from openral.sim.robot_render import Picture
 
 _BAND = 26
 

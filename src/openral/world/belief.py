@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from openral.graph.joint_readings import JointReadings
 from openral.graph.obstacles import VoxelGrid
+from openral.graph.states import SafetyMode, SensorState, VerdictStatus
 from openral.graph.topics import (
     JOINT_STATES,
     LATCHED,
@@ -22,18 +23,16 @@ from openral.graph.topics import (
     VOXELS,
     WORLD,
 )
+from openral.graph.voxel_message import voxel_grid
 from openral.graph.world_lists import WorldLists, attached
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.node.node import Node
-from openral.safety.node.surroundings import stamp_ns, voxel_grid
+from openral.ros.stamps import stamp_ns
 from openral.world.body import Body
-from openral.world.sensor_watch import Health
 
 _STATUS = ("accepted", "slowed", "rejected", "dropped")
-_REJECTED = 2
-_ESTOPPED, _RECOVERY = 2, 3
 
 
 class Belief:
@@ -97,7 +96,8 @@ class Belief:
         """The verdict to show: the refusal for which the robot is stopped, else the last one."""
         safety = self._safety
         refused = safety is not None and (
-            safety.state == _RECOVERY or (safety.state == _ESTOPPED and safety.source == "kernel")
+            safety.state == SafetyMode.RECOVERY
+            or (safety.state == SafetyMode.ESTOPPED and safety.source == "kernel")
         )
         return (self._refusal if refused else None) or self.verdict
 
@@ -113,7 +113,7 @@ class Belief:
     def hit_shapes(self) -> list[int]:
         """Indices of those `shapes` that belong to links named in the verdict."""
         verdict = self.standing
-        if verdict is None or verdict.status != _REJECTED:
+        if verdict is None or verdict.status != VerdictStatus.REJECTED:
             return []
         named = {verdict.link, verdict.hit}
         return [i for i, link in enumerate(self._body.shape_links) if link in named]
@@ -145,7 +145,7 @@ class Belief:
             "sensors": [
                 {
                     "name": sensor.name,
-                    "state": Health(sensor.state).name.lower(),
+                    "state": SensorState(sensor.state).name.lower(),
                     "rate_hz": round(float(sensor.rate), 2),
                     "detail": sensor.detail,
                 }

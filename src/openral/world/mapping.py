@@ -1,4 +1,4 @@
-"""Mapping: makes the voxel map from depth sensors and publishes it with its health."""
+"""Mapping: depth sensors in, the voxel map and its health out."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from numpy.typing import NDArray
 from openral.errors import ConfigError, ExtrapolationError, TransformError
 from openral.graph.pinned import Pinned, SoleSource
 from openral.graph.sealed import SealedPublisher, Secret
+from openral.graph.states import SensorState
 from openral.graph.topics import LATCHED, SENSOR, VOXELS, WORLD
+from openral.graph.voxel_message import occupancy_voxels
 from openral.graph.world_lists import WorldLists, attached
 from openral.manifest.robot import RobotDescription
 from openral.manifest.sensor import DepthCamera
 from openral.manifest.sensor_frame import sensor_frame
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.node.subscription import Subscription
+from openral.ros.stamps import time_message
 from openral.ros.tf import Buffer
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.joint_history import JointHistory
-from openral.world.sensor_watch import Health, SensorWatch
+from openral.world.sensor_watch import SensorWatch
 from openral.world.view_queue import View, ViewQueue
 from openral.world.voxel_map import VoxelMap
 from openral.world.world_parameters import ODOM_FRAME, WorldParameters
@@ -34,11 +37,8 @@ Matrix = NDArray[np.float64]
 
 
 class Mapping:
-    """Maintains the map of one robot.
-
-    The owner calls `work` whenever joint positions were received: a view is inserted once the
-    robot's pose at its time is known.
-    """
+    """Keeps the map of one robot. Its owner calls `work` whenever joint positions have come: a view
+    is placed once it is known where the robot was."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Mapping:
         joints: JointHistory,
         frames: Buffer,
     ) -> None:
-        """`frames` serves transforms if the map's frame is not one of the robot's own."""
+        """`frames`: where another frame than the robot's own is wanted, it is looked up there."""
         self._key = key
         self._node, self._robot, self._settings = node, robot, settings
         self._joints, self._frames = joints, frames
@@ -67,12 +67,12 @@ class Mapping:
         self._decayed_ns = 0
         self._attached_unseen: set[str] = set()
         self._hidden: set[str] = set()
-        """Attached objects whose volume at the time of attachment is hidden in the map."""
+        """Held objects whose first place is hidden."""
         self._attached = WorldLists(attached)
         self._attaching = Pinned(f"attached objects on {WORLD}")
 
     def open(self) -> list[Callable[[], None]]:
-        """Starts subscriptions and publishers; returns the calls that end them."""
+        """Begins to listen and to publish; returns the calls that end it."""
         node = self._node
         with node.context.presence.one_announcement():
             kind = "openral_msgs/msg/OccupancyVoxels"
@@ -109,12 +109,12 @@ class Mapping:
     def _watch(
         self, queue: ViewQueue, kind: Any, topic: str, take: Callable[[Any], None]
     ) -> Subscription:
-        """Subscribes to a sensor's topic of one publisher; with two the sensor is unusable."""
+        """Takes a sensor's topic from one publisher; two at once, and the sensor is unusable."""
         sole = SoleSource(topic)
 
         def see(message: Any) -> None:
             if fault := sole.fault(made.source):
-                queue.watch.failed(Health.MISCONFIGURED, fault)
+                queue.watch.failed(SensorState.MISCONFIGURED, fault)
                 return
             take(message)
             self.work()
@@ -123,14 +123,14 @@ class Mapping:
         return made
 
     def forget(self) -> None:
-        """Clears the map: time was set back, so old measurements are meaningless now."""
+        """Time was set back: what was seen then says nothing about now."""
         for queue in self.queues:
             queue.forget()
         self.map.forget()
         self._begun, self._decayed_ns = False, 0
 
     def work(self) -> None:
-        """Inserts all views whose pose is known, and publishes the map if there were any."""
+        """Puts what can be placed into the map, and publishes it if it changed."""
         changed = False
         for queue in self.queues:
             while queue.waiting and self._place(queue, queue.waiting[0]):
@@ -140,24 +140,26 @@ class Mapping:
             self._publish()
 
     def tell_health(self) -> None:
-        """Drops stale attached objects and publishes the map while it is unhealthy."""
+        """Says so while not all sensors deliver."""
         self._hold_attached()
         if not self.healthy:
             self._publish()
 
     @property
     def healthy(self) -> bool:
-        """Whether the map is based on fresh measurements of every sensor that it needs."""
+        """Whether the map rests on fresh measurements of every sensor that it needs."""
         now = self._node.now()
-        return bool(self.queues) and all(q.watch.state(now)[0] is Health.OK for q in self.queues)
+        return bool(self.queues) and all(
+            q.watch.state(now)[0] is SensorState.OK for q in self.queues
+        )
 
     def health(self) -> list[Any]:
-        """A SensorHealth for each sensor."""
+        """How each sensor is doing."""
         now = self._node.now()
         return [queue.watch.message(now) for queue in self.queues]
 
     def _place(self, queue: ViewQueue, view: View) -> bool:
-        """Inserts or discards a view; False: its pose is not known yet."""
+        """False: its place is not known yet."""
         q = self._joints.at(view.stamp_ns)
         try:
             if q is None:
@@ -166,23 +168,21 @@ class Mapping:
         except ExtrapolationError as error:
             if self._node.now() - view.stamp_ns < self._limit_ns:
                 return False
-            queue.watch.failed(Health.STALE, str(error))
+            queue.watch.failed(SensorState.STALE, str(error))
             return True
         except TransformError as error:
-            queue.watch.failed(Health.MISCONFIGURED, str(error))
+            queue.watch.failed(SensorState.MISCONFIGURED, str(error))
             return True
         if reason := queue.frozen(view, camera):
-            queue.watch.failed(Health.STALE, reason)
+            queue.watch.failed(SensorState.STALE, reason)
             return True
         self._insert(queue, view, camera, base, q)
         queue.watch.used(view.stamp_ns)
         return True
 
     def _poses(self, sensor: DepthCamera, stamp: int, q: Matrix) -> tuple[Matrix, Matrix]:
-        """Poses of sensor and base in the map's frame, each 4×4.
-
-        From the joints alone where that frame is the robot's, because any node can publish /tf.
-        """
+        """Sensor and base in the map's frame: by the joints alone where that frame is the robot's,
+        because anybody can publish /tf."""
         robot = self._robot
         links = self.body.link_poses(q)
         link, pose = self._mounts[sensor.name]
@@ -216,7 +216,8 @@ class Mapping:
         self._hide_held(q, base)
 
     def _hide_held(self, q: Matrix, base: Matrix) -> None:
-        """Hides the former volume of an attached object, until it is released or observed again."""
+        """A grasped object leaves its place; what is hidden with it comes back when it is let go,
+        or when it is seen again."""
         if not self._hidden <= set(self.body.held):
             self.map.show()
             self._hidden = set()
@@ -226,12 +227,12 @@ class Mapping:
             self._attached_unseen = set()
 
     def _on_world(self, message: Any, source: int) -> None:
-        if message.sealed:  # the run's own list: objects of the scene, nothing attached
+        if message.sealed:  # the run's own: what stands in the scene, nothing attached
             return
         if attached(message):
             try:
                 self._attaching.take(source)
-            except ConfigError as error:  # then nothing is removed from the map
+            except ConfigError as error:  # then nothing is taken out of the map
                 self._attached = WorldLists(attached)
                 self._hold_attached()
                 self._node.log.error("nothing is attached", reason=str(error), once="attached")
@@ -240,7 +241,7 @@ class Mapping:
         self._hold_attached()
 
     def _hold_attached(self) -> None:
-        # An object that is no longer published is mapped again: it must not hide anything for good.
+        # What nobody tells of any more is mapped again: it must not hide anything for good.
         self._attached.forget_old(self._node.now(), self._robot.safety.world_max_age_s)
         try:
             fresh = self.body.hold(p for told in self._attached.all() for p in told)
@@ -257,25 +258,23 @@ class Mapping:
         response.success, response.message = True, "everything is unknown"
         return response
 
-    # Published messages
+    # What it says
 
     def message(self) -> Any:
-        """The map as OccupancyVoxels, stamped with the oldest measurement that it relies on."""
-        x, y, z = self.map.origin
-        return msg.OccupancyVoxels(
-            header=self._header(),
-            resolution=self.map.options.resolution_m,
-            origin=msg.Point(x, y, z),
-            dims=np.array(self.map.dims, np.uint32),
-            encoding=0,
-            bits=self._blocking(),
-            unknown=self.map.unknown_bits(),
-            healthy=self.healthy,
-            sensors=self.health(),
+        """The map as an OccupancyVoxels, stamped by the oldest measurement that it relies on."""
+        return occupancy_voxels(
+            self._header(),
+            self.map.origin,
+            self.map.options.resolution_m,
+            self.map.dims,
+            self._blocking(),
+            self.map.unknown_bits(),
+            self.health(),
+            self.healthy,
         )
 
     def _blocking(self) -> NDArray[np.uint8]:
-        """One bit per cell, set where the robot must not enter."""
+        """One bit a cell that the robot must not enter."""
         bits = self.map.occupied_bits()
         return bits | self.map.unknown_bits() if self._settings.unknown == "occupied" else bits
 

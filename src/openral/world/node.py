@@ -15,8 +15,8 @@ from openral.ros.lifecycle.machine import Outcome, State
 from openral.ros.lifecycle.node import LifecycleNode
 from openral.ros.node.node_clock import CLOCK_TYPE
 from openral.ros.qos import CLOCK
+from openral.ros.stamps import stamp_ns
 from openral.ros.tf import TransformListener
-from openral.safety.node.surroundings import stamp_ns
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
 from openral.world.sensor_watch import AHEAD_NS

@@ -6,17 +6,17 @@ import copy
 from typing import Any, NamedTuple
 
 from openral.errors import ConfigError, TransformError, choices
+from openral.graph.states import SensorState
 from openral.graph.topics import WORLD
 from openral.graph.world_lists import WorldLists
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node.node import time_message
+from openral.ros.stamps import stamp_ns, time_message
 from openral.ros.tf import Buffer
 from openral.ros.tf.rigid import Rigid, from_message
-from openral.safety.node.surroundings import stamp_ns
 from openral.world import topics
-from openral.world.sensor_watch import AHEAD_NS, Health
+from openral.world.sensor_watch import AHEAD_NS
 
 _SEEN_AGE_S = 1.0
 _REMEMBERED = 10.0
@@ -80,15 +80,15 @@ class ObjectView:
             lists = [(told, WORLD, limit, around.obstacles) for told in self._known.all()]
         except ConfigError as error:
             lists, stamp = [], self._known.stamp_ns
-            around.health.append(_health(WORLD, Health.MISCONFIGURED, stamp, str(error)))
+            around.health.append(_health(WORLD, SensorState.MISCONFIGURED, stamp, str(error)))
         if self._seen is not None:
             lists.append((self._seen, topics.OBJECTS, _SEEN_AGE_S, around.objects))
         for told, topic, limit_s, found in lists:
-            state, detail = Health.OK, ""
+            state, detail = SensorState.OK, ""
             try:
                 found.update(self._placed(told, now_ns, limit_s))
             except TransformError as error:
-                state, detail = Health.STALE, str(error)
+                state, detail = SensorState.STALE, str(error)
             around.health.append(_health(topic, state, stamp_ns(told), detail))
         return around
 
@@ -132,5 +132,5 @@ def _seen_from(primitive: Any, view: Rigid) -> Any:
     return seen
 
 
-def _health(topic: str, state: Health, stamp: int, detail: str) -> Any:
+def _health(topic: str, state: SensorState, stamp: int, detail: str) -> Any:
     return msg.SensorHealth(name=topic, state=state, stamp=time_message(stamp), detail=detail)

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import ConfigError, choices
+from openral.graph.states import SensorState
 from openral.manifest.sensor import DepthCamera
 from openral.ros.clock import NS
-from openral.safety.node.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from openral.world.depth_reading import depth_of, lens_of, points_of
-from openral.world.sensor_watch import AHEAD_NS, Health, SensorWatch
+from openral.world.sensor_watch import AHEAD_NS, SensorWatch
 from openral.world.voxel_map import Lens
 from openral.world.world_parameters import WorldParameters
 
@@ -62,7 +63,7 @@ class ViewQueue:
     def take_depth(self, image: Any) -> None:
         """Receives a depth Image."""
         if self._info is None:
-            self.watch.failed(Health.MISCONFIGURED, "pictures come, but no camera_info")
+            self.watch.failed(SensorState.MISCONFIGURED, "pictures come, but no camera_info")
             return
         self._take(image, lambda: (depth_of(image, self._info), lens_of(self._info)))
 
@@ -77,12 +78,12 @@ class ViewQueue:
                 raise ConfigError(f"frame '{frame}'; {choices(frame, [wanted])}")
             values, lens = read()
         except ConfigError as error:
-            self.watch.failed(Health.MISCONFIGURED, str(error))
+            self.watch.failed(SensorState.MISCONFIGURED, str(error))
             return
         stamp, now = stamp_ns(message), self._now()
         if stamp > now + AHEAD_NS:  # stored, it would mask all correctly stamped ones
             text = f"stamped {(stamp - now) / NS:.2f} s ahead of the clock (at most 0.05 s)"
-            self.watch.failed(Health.MISCONFIGURED, text)
+            self.watch.failed(SensorState.MISCONFIGURED, text)
             return
         if self._newest > now + AHEAD_NS:  # the clock was set back
             self.forget()
@@ -95,7 +96,7 @@ class ViewQueue:
             seen = float(np.mean((depth >= near) & (depth < np.inf))) if depth.size else 0.0
         if seen < self._least:
             text = f"only {seen:.1%} of it is a measured distance (least {self._least:.1%})"
-            self.watch.failed(Health.BLIND, text)
+            self.watch.failed(SensorState.BLIND, text)
             return
         self.waiting.append(View(stamp, values, lens, zlib.crc32(values.tobytes())))
 

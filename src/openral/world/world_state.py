@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from openral.graph.joint_readings import JointReadings
 from openral.graph.sealed import Secret, subscribe_sealed
+from openral.graph.states import SensorState
 from openral.graph.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
 from openral.manifest.kinematics import matrix
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
+from openral.ros.stamps import stamp_ns, time_message
 from openral.ros.tf.rigid import Rigid
-from openral.safety.node.surroundings import stamp_ns
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.object_view import ObjectView
-from openral.world.sensor_watch import Health
 
 Matrix = NDArray[np.float64]
 _STEP_S = 1e-4
@@ -93,7 +93,7 @@ class WorldStateTeller:
         if seen := self._objects.seen_ns:
             stamp = min(stamp, seen)
         elif self._perceived():
-            silent = msg.SensorHealth(name=topics.OBJECTS, state=Health.SILENT)
+            silent = msg.SensorHealth(name=topics.OBJECTS, state=SensorState.SILENT)
             around.health.append(silent)
         state = msg.WorldState(
             joints=msg.JointState(

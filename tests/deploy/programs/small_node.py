@@ -13,7 +13,7 @@ from openral.errors import ConfigError
 from openral.ros import Outcome, State, spin
 from openral.ros.codec import types
 from openral.ros.lifecycle.node import LifecycleNode
-from openral.ros.parameters.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 
 NAMES = ("name", "fault", "use_sim_time")
 

@@ -87,7 +87,7 @@ def set_parameter(
     Example: openral param set /hal use_sim_time true
     """
     from openral.cli.ros.yaml_fields import parse_value
-    from openral.ros.parameters.services import parameter_to_msg
+    from openral.ros.node.parameter_services import parameter_to_msg
     from openral.ros.parameters.store import Parameter
 
     wanted = parameter_to_msg(Parameter(name, parse_value(value)))
@@ -101,7 +101,7 @@ def set_parameter(
 
 
 def _values(session: Session, node: str, names: list[str], timeout: float) -> list[Any]:
-    from openral.ros.parameters.services import value_from_msg
+    from openral.ros.node.parameter_services import value_from_msg
 
     kind = f"{_SERVICES}/GetParameters"
     answer = call_service(session, kind, f"{node}/get_parameters", timeout, names=names)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from openral.deploy.ended import Ended
 from openral.deploy.monitor import Monitor
 from openral.deploy.plan import Plan
+from openral.deploy.results import Ended
 from openral.deploy.streams import streams_of
 from openral.graph import topics
 from openral.graph.run_key import RunKey

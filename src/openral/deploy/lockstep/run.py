@@ -9,11 +9,10 @@ import signal
 import time
 from typing import Any
 
-from openral.deploy.ended import Ended
-from openral.deploy.goal_result import GoalResult
 from openral.deploy.lockstep.graph import LockstepGraph
 from openral.deploy.lockstep.trace_hash import trace_hash
 from openral.deploy.plan import Plan
+from openral.deploy.results import Ended, GoalResult
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError, RecordingError
 from openral.signals import ENDING

@@ -23,8 +23,8 @@ from openral.hal.protocols import HAL
 from openral.manifest import ControlMode, RobotDescription
 from openral.manifest.robot import BaseDrive
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import QoS
+from openral.ros.stamps import time_message
 
 Vector = NDArray[np.float64]
 

@@ -14,13 +14,12 @@ import numpy as np
 from openral.errors import ConfigError
 from openral.graph import topics
 from openral.graph.ports import Ports
+from openral.graph.states import HalStatus, VerdictStatus
 from openral.hal import topics as hal_topics
 from openral.hal.commands import ramp
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import HAL
-from openral.hal.snapshot import HalStatus
-from openral.ros.node.node import time_message
-from openral.safety.node.verdict_message import DROPPED, REJECTED
+from openral.ros.stamps import time_message
 
 _HOME = ("", "home")
 _POLL_S = 0.02
@@ -109,7 +108,7 @@ class ResetToPoseBridge:
         going = self._ramp
         if going is None or bytes(bytearray(verdict.trace_id)) != going.trace_id:
             return
-        if verdict.status in (REJECTED, DROPPED):
+        if verdict.status in (VerdictStatus.REJECTED, VerdictStatus.DROPPED):
             self._end("refused", f"{verdict.reason}: {verdict.detail}")
         else:
             going.give_up_s = time.monotonic() + _ANSWER_S

@@ -12,9 +12,8 @@ from pydantic import ValidationError
 from openral.errors import ConfigError, choices
 from openral.manifest import RobotDescription
 from openral.manifest.base import Model
+from openral.ros.clock import NS
 from openral.ros.codec import types
-
-_NS = 1_000_000_000
 
 
 class ControllerKind(StrEnum):
@@ -92,5 +91,5 @@ def parse_controllers(
 
 
 def _duration(seconds: float) -> Any:
-    ns = round(seconds * _NS)
-    return types.new("builtin_interfaces/msg/Duration", sec=ns // _NS, nanosec=ns % _NS)
+    ns = round(seconds * NS)
+    return types.new("builtin_interfaces/msg/Duration", sec=ns // NS, nanosec=ns % NS)

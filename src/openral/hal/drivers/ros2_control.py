@@ -19,17 +19,18 @@ from openral.errors import PerceptionStale, SafetyViolation, TransportError
 from openral.hal.drivers.controllers import parse_controllers
 from openral.hal.drivers.streamed import StreamedHAL
 from openral.manifest import RobotDescription
+from openral.ros.clock import NS
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
 from openral.ros.node.node import Node
 from openral.ros.node.publisher import Publisher
 from openral.ros.qos import COMMAND, SENSOR
+from openral.ros.stamps import stamp_ns
 from openral.ros.transport.dds_config import Network
 
 Vector = NDArray[np.float64]
 
 _AT_REST = 0.05
-_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Ros2ControlDriver:
         self._driver_names = {name: named.get(name, name) for name in robot.joint_names}
         self._state_topic, self._period_s, self._timeout_s = state_topic, period_s, timeout_s
         self._network = Network.from_environment(domain, network)
-        self._max_age_ns = round(robot.safety.state_max_age_s * _NS)
+        self._max_age_ns = round(robot.safety.state_max_age_s * NS)
         self._readings: dict[str, _Reading] = {}
         self._heard = threading.Condition()
         self._publishers: dict[str, Publisher] = {}
@@ -168,7 +169,7 @@ class Ros2ControlDriver:
             self._publishers[name].publish(controller.message(names, targets, self._period_s))
 
     def _hear(self, message: Any) -> None:
-        stamp = message.header.stamp.sec * _NS + message.header.stamp.nanosec
+        stamp = stamp_ns(message)
         with self._heard:
             for index, name in enumerate(message.name):
                 if index >= len(message.position) or not np.isfinite(message.position[index]):
@@ -180,7 +181,7 @@ class Ros2ControlDriver:
                 if index < len(message.velocity) and np.isfinite(message.velocity[index]):
                     velocity = float(message.velocity[index])
                 elif before is not None:
-                    velocity = (position - before.position) / ((stamp - before.stamp_ns) / _NS)
+                    velocity = (position - before.position) / ((stamp - before.stamp_ns) / NS)
                 else:
                     velocity = 0.0
                 self._readings[name] = _Reading(position, velocity, stamp)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import OpenralError, SafetyViolation, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.execution.executor import ChunkExecutor
 from openral.hal.mobile_base import base_state
 from openral.hal.protocols import BaseState
-from openral.hal.snapshot import HalStatus, Motion, Snapshot, frozen
+from openral.hal.snapshot import Motion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 

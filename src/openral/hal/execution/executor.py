@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import SafetyViolation
+from openral.graph.states import HalStatus
 from openral.hal.execution.chunk_plan import Plan, Planner
-from openral.hal.snapshot import HalStatus, Motion, frozen
+from openral.hal.snapshot import Motion, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.manifest.joint import JointRole
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from openral.graph.ports import Ports
+from openral.graph.states import Severity
 from openral.hal import topics
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import STATE
+from openral.ros.stamps import time_message
 
-WARNING, ERROR, STOP = 1, 2, 3
 NO_TRACE = bytes(16)
 _EVERY_S = 1.0
 
@@ -33,7 +33,7 @@ class FailureReports:
 
     def report(
         self,
-        severity: int,
+        severity: Severity,
         reason: str,
         detail: str,
         trace_id: bytes = NO_TRACE,
@@ -46,13 +46,13 @@ class FailureReports:
         if steady - self._told.get(reason, -_EVERY_S) < _EVERY_S:
             return
         self._told[reason] = steady
-        tell = self._log.warning if severity == WARNING else self._log.error
+        tell = self._log.warning if severity is Severity.WARNING else self._log.error
         tell("failure", reason=reason, detail=detail)
         self._out.publish(
             lambda: msg.FailureTrigger(
                 header=msg.Header(stamp=time_message(self._now())),
                 source="hal",
-                severity=severity,
+                severity=int(severity),
                 reason=reason,
                 detail=detail,
                 evidence=json.dumps(evidence or {}),

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from openral.graph import topics
 from openral.graph.ports import Ports
 from openral.graph.seal import Refusals
+from openral.graph.states import HalStatus
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import HAL
-from openral.hal.snapshot import HalStatus, Snapshot
+from openral.hal.snapshot import Snapshot
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 
 
 @dataclass

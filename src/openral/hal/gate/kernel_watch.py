@@ -14,13 +14,12 @@ from typing import Any
 from openral.errors import OpenralError, TransportError
 from openral.graph import topics
 from openral.graph.ports import Ports
+from openral.graph.states import HalStatus, SafetyMode
 from openral.hal.gate.hal_state import GateRecord
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import HAL
-from openral.hal.snapshot import HalStatus
 from openral.ros import msg
-from openral.ros.node.node import time_message
-from openral.safety.node.safety_status import Mode
+from openral.ros.stamps import time_message
 
 CHECK_S = 0.005
 _ATTENTIVE_S = 0.03
@@ -32,7 +31,7 @@ _AGAIN_S = 0.1
 """Period at which an event, or a stop without effect, is repeated."""
 _CLEARED_S = 0.5
 """How long after a reset a measurement may still show the previous stop."""
-_ARMED = (Mode.ARMED, Mode.RECOVERY)
+_ARMED = (SafetyMode.ARMED, SafetyMode.RECOVERY)
 
 
 class KernelWatch:
@@ -61,7 +60,7 @@ class KernelWatch:
         self.longest_silence_s = 0.0
         """Longest silence between two heartbeats, in s."""
         self._place = (0, 0)
-        self._mode: Mode | None = None
+        self._mode: SafetyMode | None = None
         self._distrusted = ""
         self._own_event: Any = None
         self._asked = False
@@ -108,18 +107,18 @@ class KernelWatch:
         restarted = before is not None and place[0] != self._place[0]
         if not restarted and before is not None:
             self.longest_silence_s = max(self.longest_silence_s, self._silent_s)
-        self._place, self._silent_s, self._mode = place, 0.0, Mode(state.state)
+        self._place, self._silent_s, self._mode = place, 0.0, SafetyMode(state.state)
         self._beat_s = self._checked_s
-        if self._mode in (Mode.ESTOPPED, Mode.IDLE):
+        if self._mode in (SafetyMode.ESTOPPED, SafetyMode.IDLE):
             self._asked = False
-        if self._mode is Mode.ESTOPPED:
+        if self._mode is SafetyMode.ESTOPPED:
             self._distrusted = ""
-            fresh = before is not Mode.ESTOPPED
+            fresh = before is not SafetyMode.ESTOPPED
             if self._stop(f"{state.source}: {state.reason}", fresh):
                 self._record.stop_epoch, self._record.stop_beat = place
                 if fresh:
                     self.on_stop()
-        elif self._mode is Mode.IDLE:
+        elif self._mode is SafetyMode.IDLE:
             self._distrusted = ""
             if could:
                 self._hal.hold("kernel restarted" if restarted else "kernel idle")
@@ -131,7 +130,7 @@ class KernelWatch:
         if self._distrusted and self._mode in _ARMED:
             self._tell(self._distrusted)
 
-    def _follow(self, before: Mode | None) -> None:
+    def _follow(self, before: SafetyMode | None) -> None:
         """Clears the stop after a reset: the kernel is armed and trusted."""
         if not self._stopped:
             return
@@ -177,7 +176,7 @@ class KernelWatch:
 
     def _on_event(self, event: Any) -> None:
         """Takes a stop event: the stop is applied before the kernel confirms it."""
-        if event is not self._own_event and self._mode is not Mode.ESTOPPED:
+        if event is not self._own_event and self._mode is not SafetyMode.ESTOPPED:
             self._distrusted = self._distrusted or "estop"
             fresh, self._asked = not self._asked, True
             if self._stop(event.source[:80] or "unknown", fresh) and fresh:

@@ -13,7 +13,7 @@ from openral.graph.seal import Gatekeeper
 from openral.hal.gate.hal_state import GateRecord
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import HAL
-from openral.ros.clock import NS
+from openral.ros.stamps import time_ns
 
 Report = Callable[[str, str, bytes], None]
 """(reason, detail, trace id)"""
@@ -61,7 +61,7 @@ class SafeActionGate:
     def _execute(self, action: Any, trace_id: bytes) -> bool:
         # From here on an action is identified by the sequence number of its approval.
         action.chunk.sequence = action.sequence
-        expires = int(action.expires.sec) * NS + int(action.expires.nanosec)
+        expires = time_ns(action.expires)
         try:
             self._hal.send_action(action.chunk, self._time.to_hal(expires))
         except (CapabilityMismatch, ConfigError) as error:

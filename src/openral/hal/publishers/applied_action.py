@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from openral.graph.ports import Ports
+from openral.graph.states import HalStatus
 from openral.hal import topics
 from openral.hal.graph_time import GraphTime
-from openral.hal.snapshot import HalStatus, Snapshot
+from openral.hal.snapshot import Snapshot
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import STATE
+from openral.ros.stamps import time_message
 
 
 class AppliedActionBridge:

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from openral.graph.states import PrimitiveShape
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
 from openral.manifest.kinematics import Kinematics
 from openral.ros import msg
 
 Matrix = NDArray[np.float64]
-BOX = 1
 
 
 class BaseView:
@@ -46,4 +46,6 @@ def box(
     x, y, z = (from_root[:3, :3] @ pose[:3] + from_root[:3, 3]).tolist()
     qx, qy, qz, qw = turn.as_quat().tolist()
     place = msg.Pose(msg.Point(x, y, z), msg.Quaternion(qx, qy, qz, qw))
-    return msg.CollisionPrimitive(id=name, shape=BOX, pose=place, size=2.0 * np.array(half))
+    return msg.CollisionPrimitive(
+        id=name, shape=int(PrimitiveShape.BOX), pose=place, size=2.0 * np.array(half)
+    )

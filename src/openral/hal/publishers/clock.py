@@ -6,8 +6,8 @@ from openral.graph.ports import Ports
 from openral.graph.sealed import TYPE, sealed_topic
 from openral.ros.codec import types
 from openral.ros.node.clock_publisher import ClockPublisher
-from openral.ros.node.node import time_message
 from openral.ros.qos import QoS
+from openral.ros.stamps import time_message
 
 TOPIC = "/clock"
 _EVERY_NS = 8_000_000

@@ -8,8 +8,8 @@ from openral.graph.ports import Ports
 from openral.hal import topics
 from openral.hal.graph_time import GraphTime
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import STATE
+from openral.ros.stamps import time_message
 
 _EVERY_S = 1.0
 _OK, _WARN, _ERROR = 0, 1, 2

@@ -9,10 +9,10 @@ from typing import Any
 
 from openral.errors import OpenralError
 from openral.graph.ports import Ports
+from openral.graph.states import HalStatus
 from openral.graph.topics import LATCHED
 from openral.hal import topics
 from openral.hal.protocols import HAL, Episode, SceneResettable
-from openral.hal.snapshot import HalStatus
 from openral.ros import msg
 
 

@@ -7,7 +7,7 @@ from openral.graph.ports import Ports
 from openral.hal.graph_time import GraphTime
 from openral.hal.snapshot import Snapshot
 from openral.ros import msg
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 
 
 class JointStateBridge:

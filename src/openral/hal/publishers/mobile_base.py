@@ -11,7 +11,7 @@ from openral.hal.mobile_base import base_state
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
 from openral.ros import msg
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 
 
 class MobileBaseBridge:

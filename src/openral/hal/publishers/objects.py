@@ -10,8 +10,8 @@ from openral.hal.publishers.base_view import BaseView, box
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import SENSOR
+from openral.ros.stamps import time_message
 
 
 class ObjectsBridge:

@@ -15,8 +15,8 @@ from openral.manifest.kinematics import matrix
 from openral.manifest.sensor import Lidar
 from openral.manifest.sensor_frame import sensor_frame
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import LATCHED
+from openral.ros.stamps import time_message
 from openral.ros.tf.broadcaster import TF_QOS
 from openral.ros.tf.rigid import Rigid, stamped
 

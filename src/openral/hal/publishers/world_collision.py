@@ -11,7 +11,7 @@ from openral.hal.publishers.base_view import BaseView, Matrix, box
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
 from openral.ros import msg
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.sim.rollout import StaticBox
 
 _EVERY_NS = 500_000_000

@@ -11,8 +11,8 @@ from openral.hal.protocols import DepthSource
 from openral.hal.sensors.camera_info import camera_info
 from openral.manifest.sensor import DepthCamera
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import SENSOR
+from openral.ros.stamps import time_message
 from openral.sim.rollout import Depth
 
 

@@ -10,8 +10,8 @@ from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import CloudMeasuring
 from openral.manifest.sensor import DepthCamera
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import SENSOR
+from openral.ros.stamps import time_message
 from openral.sim.rollout import Depth
 
 _FLOAT32 = 7

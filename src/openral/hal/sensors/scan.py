@@ -8,8 +8,8 @@ from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import LidarSource
 from openral.manifest.sensor import Lidar
 from openral.ros import msg
-from openral.ros.node.node import time_message
 from openral.ros.qos import SENSOR
+from openral.ros.stamps import time_message
 from openral.sim.sensors.lidar import beam_angles
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import CapabilityMismatch, OpenralError, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.commands import ramp
 from openral.hal.execution.executor import ChunkExecutor, Command
 from openral.hal.protocols import Episode
@@ -19,7 +20,7 @@ from openral.hal.sim.drive import Drive, make_drive
 from openral.hal.sim.episode_book import EpisodeBook
 from openral.hal.sim.mailbox import Mailbox
 from openral.hal.sim.sources import SimSources
-from openral.hal.snapshot import HalStatus, Motion, Snapshot, frozen
+from openral.hal.snapshot import Motion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 from openral.sim.rollout import SimRollout

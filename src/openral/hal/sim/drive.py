@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError, choices
+from openral.graph.states import HalStatus
 from openral.hal.execution.executor import Command
 from openral.hal.sim.servos import ServoLead, TorqueMotors
-from openral.hal.snapshot import HalStatus
 from openral.manifest.skill import Representation
 from openral.sim.rollout import ServoSteppable, SimRollout, Step
 

@@ -12,6 +12,7 @@ from openral.graph.ports import Ports
 from openral.graph.time_lease import TOPIC, TYPE
 from openral.ros.clock import NS
 from openral.ros.qos import STATE
+from openral.ros.stamps import time_ns
 
 _SAY_AFTER_S = 2.0
 ASTRAY_NS = NS // 2
@@ -60,7 +61,7 @@ class TimeLeases:
 
     def received(self, lease: Any, sealed: bool = False) -> None:
         """Takes a TimeLease; from a holder that seals its leases, only sealed ones count."""
-        until_ns = int(lease.until.sec) * NS + int(lease.until.nanosec)
+        until_ns = time_ns(lease.until)
         holder = str(lease.holder)[:80]
         if holder in self._sealed and not sealed:
             return

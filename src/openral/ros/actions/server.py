@@ -13,10 +13,10 @@ import numpy as np
 
 from openral.errors import LifecycleError, OpenralError
 from openral.ros.actions.goal import GoalHandle, GoalStatus
-from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import Node, TypeName, interface_name, time_message
+from openral.ros.node.node import Node, TypeName, interface_name
 from openral.ros.qos import ACTION_STATUS
+from openral.ros.stamps import time_message, time_ns
 
 Execute = Callable[[GoalHandle], Any]
 RESULT_KEPT_S = 900.0
@@ -128,7 +128,7 @@ class ActionServer:
 
     def _on_cancel(self, request: Any, response: Any) -> Any:
         goal_id = bytes(request.goal_info.goal_id.uuid)
-        stamp = request.goal_info.stamp.sec * NS + request.goal_info.stamp.nanosec
+        stamp = time_ns(request.goal_info.stamp)
         chosen = self._chosen(goal_id, stamp)
         canceling = [goal for goal in chosen if self._cancel(goal)]
         response.goals_canceling = [self._info(goal) for goal in canceling]

@@ -22,6 +22,8 @@ class Message:
     __slots__ = ()
     __ros_type__: ClassVar[str]
     __definition__: ClassVar[Definition]
+    __rebuild__: ClassVar[Callable[[str, tuple[Any, ...]], Message]]
+    """How a copy or another process makes one again; set by the registry that made the class."""
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -32,7 +34,8 @@ class Message:
     __hash__ = None  # type: ignore[assignment] # messages are mutable
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.__ros_type__, tuple(getattr(self, n) for n in _field_names(self)))
+        fields = tuple(getattr(self, n) for n in _field_names(self))
+        return type(self).__rebuild__, (self.__ros_type__, fields)
 
     @classmethod
     def get_fields_and_field_types(cls) -> dict[str, str]:
@@ -48,13 +51,6 @@ def _same(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
         return bool(np.array_equal(mine, theirs))
     return bool(mine == theirs)
-
-
-def _rebuild(name: str, fields: tuple[Any, ...]) -> Message:
-    from openral.ros.codec.types import message_class
-
-    message: Message = message_class(name)(*fields)
-    return message
 
 
 def describe(field: Field) -> str:

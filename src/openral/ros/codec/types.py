@@ -27,6 +27,7 @@ __all__ = [
     "dds_type_name",
     "decode",
     "encode",
+    "hash_tag",
     "message_class",
     "new",
     "registry",
@@ -75,6 +76,7 @@ class Registry:
                 found = self._classes.get(name) or build_class(
                     self.definition(name), self.message_class
                 )
+                found.__rebuild__ = staticmethod(_rebuild)
                 self._classes[name] = found
         return found
 
@@ -158,9 +160,20 @@ decode = registry.decode
 type_hash = registry.type_hash
 
 
+def _rebuild(name: str, fields: tuple[Any, ...]) -> Message:
+    """For pickle and copy: messages of the standard registry."""
+    message: Message = message_class(name)(*fields)
+    return message
+
+
 def new(name: str, /, **fields: Any) -> Any:
     """A message by its type's name: `new("sensor_msgs/msg/JointState", name=["elbow"])`."""
     return registry.message_class(name)(**fields)
+
+
+def hash_tag(name: str) -> bytes:
+    """The user data with which an endpoint advertises its type hash to ROS peers."""
+    return f"typehash={type_hash(name)};".encode()
 
 
 def type_name(of: str | Message | type[Message]) -> str:

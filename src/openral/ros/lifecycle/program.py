@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+import yaml
 
 from openral import tracing
-from openral.errors import OpenralError
+from openral.errors import ConfigError, OpenralError, choices
 from openral.ros.lifecycle.machine import Outcome
 from openral.ros.lifecycle.node import LifecycleNode
 from openral.ros.node.executor import Executor
-from openral.ros.parameters.given_parameters import given_parameters
 from openral.ros.parameters.store import Value
 from openral.signals import heed_signals
 
@@ -79,3 +80,18 @@ def _spin(node: LifecycleNode) -> int:
         executor.shutdown()
         node.destroy()
     return 1 if broken else 0
+
+
+def given_parameters(words: Iterable[str], names: Sequence[str]) -> dict[str, Value]:
+    """Parses `name=value` words; ConfigError with the choices for a name not in `names`."""
+    found: dict[str, Value] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise ConfigError(f"'{word}' is not of the form name=value")
+        if name not in names:
+            raise ConfigError(f"no parameter '{name}'; {choices(name, names, 'parameters')}")
+        value = yaml.safe_load(text) if text else ""
+        # A mapping is not a parameter type: the node parses such text itself.
+        found[name] = text if isinstance(value, dict) else value
+    return found

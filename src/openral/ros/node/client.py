@@ -9,7 +9,7 @@ import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openral.errors import (
     ConfigError,
@@ -22,9 +22,7 @@ from openral.ros.codec import types
 from openral.ros.codec.types import Message
 from openral.ros.node import service_wire
 from openral.ros.node.faults import Faults
-
-if TYPE_CHECKING:
-    from openral.ros.node.node import Node
+from openral.ros.node.owner import Owner
 
 _POLL_S = 0.005
 
@@ -32,7 +30,7 @@ _POLL_S = 0.005
 class Client:
     """Created by `Node.create_client`."""
 
-    def __init__(self, node: Node, type_name: str, name: str) -> None:
+    def __init__(self, node: Owner, type_name: str, name: str) -> None:
         self.node = node
         self.name = name
         self.type_name = type_name
@@ -45,7 +43,7 @@ class Client:
         self._servers: frozenset[int] = frozenset()
         """Servers matched at the last check."""
         self._lock = threading.Lock()
-        specs = service_wire.service_specs(node.context, name, type_name, "clientid")
+        specs = service_wire.service_specs(node.context.transport.guid, name, type_name, "clientid")
         self._reader = node.context.transport.reader(specs.reply)
         self._writer = node.context.transport.writer(specs.request)
         self.reader_guid, self.writer_guid = self._reader.guid, self._writer.guid

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 
 from openral.ros.codec import types
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.qos import QoS
+from openral.ros.stamps import time_message
 
 
 class ClockPublisher:

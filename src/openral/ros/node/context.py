@@ -5,16 +5,20 @@ from __future__ import annotations
 import atexit
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from openral.ros.node.local_bus import LocalBus
 from openral.ros.node.loop import Loop
-from openral.ros.node.presence import Presence
+from openral.ros.node.presence import Presence, PresentNode
 from openral.ros.transport.dds_config import Network
 from openral.ros.transport.transport import Transport
 
-if TYPE_CHECKING:
-    from openral.ros.node.node import Node
+
+class Member(PresentNode, Protocol):
+    """A node, as its context sees it."""
+
+    def destroy(self) -> None:
+        """Leaves the graph; idempotent."""
 
 
 class Context:
@@ -28,7 +32,7 @@ class Context:
         self.transport = transport
         self.bus = LocalBus()
         self.presence = Presence(transport)
-        self.nodes: list[Node] = []
+        self.nodes: list[Member] = []
         self._io: Loop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()

@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from openral.ros.node.publisher import Publisher
-    from openral.ros.node.subscription import Subscription
+from openral.ros.codec.types import Message
+from openral.ros.qos import QoS
+
+T = TypeVar("T")
+
+
+class LocalSubscription(Protocol):
+    """A subscription of this process, as the bus and publishers see it."""
+
+    topic: str
+    qos: QoS
+    local_publishers: int
+    local_incompatible: int
+
+    def deliver(self, message: Message, payload: bytes | None, source: int) -> None:
+        """Takes a message of a publisher of this process, from any thread."""
+
+
+class LocalPublisher(Protocol):
+    """A publisher of this process, as the bus sees it."""
+
+    topic: str
+    qos: QoS
+    local: tuple[LocalSubscription, ...]
+
+    def replay_to(self, subscription: LocalSubscription) -> None:
+        """Delivers the latched messages to a late subscription."""
 
 
 class LocalBus:
@@ -15,30 +40,36 @@ class LocalBus:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._publishers: dict[str, list[Publisher]] = {}
-        self._subscriptions: dict[str, list[Subscription]] = {}
+        self._publishers: dict[str, list[LocalPublisher]] = {}
+        self._subscriptions: dict[str, list[LocalSubscription]] = {}
 
-    def join(self, member: Publisher | Subscription) -> None:
-        """Adds an endpoint; a new subscription receives the latched messages."""
-        from openral.ros.node.publisher import Publisher
-
+    def add_publisher(self, publisher: LocalPublisher) -> None:
+        """Shows a publisher to the subscriptions of its topic."""
         with self._lock:
-            if isinstance(member, Publisher):
-                self._publishers.setdefault(member.topic, []).append(member)
-            else:
-                self._subscriptions.setdefault(member.topic, []).append(member)
-            self._introduce(member.topic)
-            if not isinstance(member, Publisher):
-                for publisher in self._publishers.get(member.topic, []):
-                    publisher.replay_to(member)
+            self._publishers.setdefault(publisher.topic, []).append(publisher)
+            self._introduce(publisher.topic)
 
-    def leave(self, member: Publisher | Subscription) -> None:
-        """Removes an endpoint; idempotent."""
+    def add_subscription(self, subscription: LocalSubscription) -> None:
+        """Adds a subscription; it receives the latched messages."""
         with self._lock:
-            for members in (self._publishers, self._subscriptions):
-                remaining = [m for m in members.get(member.topic, ()) if m is not member]
-                members[member.topic] = remaining  # type: ignore[assignment]
-            self._introduce(member.topic)
+            self._subscriptions.setdefault(subscription.topic, []).append(subscription)
+            self._introduce(subscription.topic)
+            for publisher in self._publishers.get(subscription.topic, []):
+                publisher.replay_to(subscription)
+
+    def remove_publisher(self, publisher: LocalPublisher) -> None:
+        """Idempotent."""
+        with self._lock:
+            topic = publisher.topic
+            self._publishers[topic] = _without(self._publishers.get(topic, ()), publisher)
+            self._introduce(topic)
+
+    def remove_subscription(self, subscription: LocalSubscription) -> None:
+        """Idempotent."""
+        with self._lock:
+            topic = subscription.topic
+            self._subscriptions[topic] = _without(self._subscriptions.get(topic, ()), subscription)
+            self._introduce(topic)
 
     def _introduce(self, topic: str) -> None:
         subscriptions = self._subscriptions.get(topic, [])
@@ -49,3 +80,7 @@ class LocalBus:
             heard = sum(subscription.qos.accepts(p.qos) for p in publishers)
             subscription.local_publishers = heard
             subscription.local_incompatible = len(publishers) - heard
+
+
+def _without(members: Iterable[T], gone: T) -> list[T]:
+    return [member for member in members if member is not gone]

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 from openral.errors import TransportError
+from openral.log import logger
 from openral.ros.clock import NS
-from openral.ros.log import logger
 from openral.ros.node.timer import Timer
 from openral.ros.transport.transport import Poller, Reader
 

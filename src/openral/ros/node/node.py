@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openral.errors import ConfigError
-from openral.ros import names
-from openral.ros.clock import NS, Clock
+from openral.ros import msg, names
+from openral.ros.clock import Clock
 from openral.ros.codec import types
 from openral.ros.codec.types import Message
 from openral.ros.log import NodeLogger
 from openral.ros.node.client import Client
 from openral.ros.node.context import Context, default_context
+from openral.ros.node.loop import Loop
 from openral.ros.node.node_clock import SILENCE_S, NodeClock
+from openral.ros.node.parameter_services import ParameterServices
 from openral.ros.node.publisher import Publisher
 from openral.ros.node.service import Handler, Service
 from openral.ros.node.subscription import Subscription
 from openral.ros.node.timer import Rate, Timer
 from openral.ros.parameters.node_parameters import NodeParameters
-from openral.ros.parameters.services import ParameterServices
 from openral.ros.parameters.store import Change, ParameterStore, Value
 from openral.ros.qos import DEFAULT, ROSOUT, QoS, as_qos
-
-if TYPE_CHECKING:
-    from openral.ros.node.loop import Loop
+from openral.ros.stamps import time_message
 
 TypeName = str | type[Message] | Any
 """`"sensor_msgs/msg/JointState"`, a message class, or a service or action type."""
@@ -153,7 +151,7 @@ class Node(NodeParameters):
         """The graph's time in ns: wall time, or /clock under `use_sim_time`."""
         return self.clock.now_ns()
 
-    def stamp(self) -> Any:
+    def stamp(self) -> msg.Time:
         """`now` as a builtin_interfaces/msg/Time."""
         return time_message(self.clock.now_ns())
 
@@ -303,13 +301,3 @@ def interface_name(of: TypeName) -> str:
         return of
     named: Any = of
     return str(getattr(named, "__ros_type__", None) or named.name)
-
-
-def time_message(ns: int) -> Any:
-    """Nanoseconds as builtin_interfaces/msg/Time."""
-    return _time_class()(ns // NS, ns % NS)
-
-
-@cache
-def _time_class() -> Any:
-    return types.message_class("builtin_interfaces/msg/Time")

@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from openral.ros.clock import NS, Clock, Jump, SimClock
-from openral.ros.qos import CLOCK
-
-if TYPE_CHECKING:
-    from openral.ros.node.node import Node
-    from openral.ros.node.subscription import Subscription
+from openral.ros.log import NodeLogger
+from openral.ros.node.subscription import Subscription
+from openral.ros.qos import CLOCK, QoS
+from openral.ros.stamps import time_ns
 
 CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
-ClockSource = Callable[[Callable[[Any], None]], "Subscription"]
+ClockSource = Callable[[Callable[[Any], None]], Subscription]
 """Creates a subscription that calls back, inline, with each Clock message."""
 SILENCE_S = 5.0
 """Wall time without /clock, in s, after which a node under `use_sim_time` logs an error."""
 
 
+class ClockUser(Protocol):
+    """What a clock needs of its node."""
+
+    log: NodeLogger
+
+    def create_subscription(
+        self,
+        msg_type: str,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoS,
+        *,
+        inline: bool,
+    ) -> Subscription:
+        """See `Node`."""
+
+    def destroy_subscription(self, subscription: Subscription) -> None:
+        """See `Node`."""
+
+
 class NodeClock(Clock):
     """A node's clock, with its /clock subscription and a watchdog for it."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ClockUser) -> None:
         super().__init__()
         self._node = node
         self._subscription: Subscription | None = None
@@ -78,7 +97,7 @@ class NodeClock(Clock):
         self._silent = silent
 
     def _hear(self, message: Any) -> None:
-        self._own.update(message.clock.sec * NS + message.clock.nanosec)
+        self._own.update(time_ns(message.clock))
 
     def _report_jump(self, jump: Jump) -> None:
         """Logs a jump, rate-limited: two publishers of different times would flood the log."""

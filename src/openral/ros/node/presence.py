@@ -5,16 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from openral.ros.codec import types
 from openral.ros.qos import GRAPH
 from openral.ros.transport.transport import EndpointSpec, Transport
-
-if TYPE_CHECKING:
-    from openral.ros.node.node import Node
 
 TOPIC = "ros_discovery_info"
 TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
@@ -27,23 +24,33 @@ def presence_spec() -> EndpointSpec:
     return EndpointSpec(TOPIC, types.dds_type_name(TYPE), GRAPH, f"typehash={_HASH};".encode())
 
 
+class PresentNode(Protocol):
+    """A node, as the graph is told of it."""
+
+    name: str
+    namespace: str
+
+    def endpoint_guids(self) -> tuple[list[bytes], list[bytes]]:
+        """Readers and writers that belong to the node."""
+
+
 class Presence:
     """Republishes the list of nodes whenever it changes."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._writer = transport.writer(presence_spec())
-        self._nodes: list[Node] = []
+        self._nodes: list[PresentNode] = []
         self._lock = threading.RLock()
         self._held = 0
 
-    def add(self, node: Node) -> None:
+    def add(self, node: PresentNode) -> None:
         """Adds a node and announces it."""
         with self._lock:
             self._nodes.append(node)
         self.announce()
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: PresentNode) -> None:
         """Removes a node and announces that."""
         with self._lock:
             self._nodes = [n for n in self._nodes if n is not node]
@@ -73,7 +80,7 @@ class Presence:
             self._writer.write(types.encode(message))
 
 
-def _describe(node: Node) -> Any:
+def _describe(node: PresentNode) -> Any:
     readers, writers = node.endpoint_guids()
     return types.new(
         "rmw_dds_common/msg/NodeEntitiesInfo",

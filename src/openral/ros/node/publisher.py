@@ -6,19 +6,15 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from openral.errors import ConfigError
 from openral.ros import names
 from openral.ros.codec import types
 from openral.ros.codec.types import Message
+from openral.ros.node.local_bus import LocalSubscription
+from openral.ros.node.owner import Owner
 from openral.ros.qos import QoS
 from openral.ros.transport.transport import EndpointSpec
-
-if TYPE_CHECKING:
-    from openral.ros.node.node import Node
-    from openral.ros.node.subscription import Subscription
-
 
 _HEARD_FOR_S = 0.02
 _numbers = itertools.count(1)
@@ -27,23 +23,26 @@ _numbers = itertools.count(1)
 class Publisher:
     """Created by `Node.create_publisher`. Don't modify a message once it is published."""
 
-    def __init__(self, node: Node, type_name: str, topic: str, qos: QoS) -> None:
+    def __init__(self, node: Owner, type_name: str, topic: str, qos: QoS) -> None:
         self.node = node
         self.type_name = type_name
         self.topic = topic
         self.qos = qos
-        self.local: tuple[Subscription, ...] = ()
+        self.local: tuple[LocalSubscription, ...] = ()
         self.source = -next(_numbers)
         """Id of this publisher in local subscriptions; sources on the wire are positive."""
         self._heard_until = 0.0
         self._kept: deque[Message] = deque(maxlen=qos.depth if qos.latched else 0)
         self._writer = node.context.transport.writer(
             EndpointSpec(
-                names.topic_on_wire(topic), types.dds_type_name(type_name), qos, hash_tag(type_name)
+                names.topic_on_wire(topic),
+                types.dds_type_name(type_name),
+                qos,
+                types.hash_tag(type_name),
             )
         )
         self.guid = self._writer.guid
-        node.context.bus.join(self)
+        node.context.bus.add_publisher(self)
 
     @property
     def subscriber_count(self) -> int:
@@ -92,7 +91,7 @@ class Publisher:
                 subscription.deliver(made, payload, self.source)
         self._writer.write(payload)
 
-    def replay_to(self, subscription: Subscription) -> None:
+    def replay_to(self, subscription: LocalSubscription) -> None:
         """Delivers a latched publisher's kept messages to a late local subscription."""
         if self.qos.latched and subscription.qos.latched and subscription.qos.accepts(self.qos):
             for message in self._kept:
@@ -100,10 +99,5 @@ class Publisher:
 
     def close(self) -> None:
         """Leaves the graph; idempotent."""
-        self.node.context.bus.leave(self)
+        self.node.context.bus.remove_publisher(self)
         self._writer.close()
-
-
-def hash_tag(type_name: str) -> bytes:
-    """The user data with which an endpoint advertises its type hash to ROS peers."""
-    return f"typehash={types.type_hash(type_name)};".encode()

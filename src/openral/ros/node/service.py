@@ -5,18 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openral.errors import CorruptMessage, OpenralError
 from openral.ros.codec import types
 from openral.ros.codec.types import Message
 from openral.ros.node import service_wire
 from openral.ros.node.faults import Faults
+from openral.ros.node.loop import Loop
+from openral.ros.node.owner import Owner
 from openral.ros.transport.transport import Sample
-
-if TYPE_CHECKING:
-    from openral.ros.node.loop import Loop
-    from openral.ros.node.node import Node
 
 Handler = Callable[[Any, Any], Any]
 """(request, response to fill) → response, or a Future of a response that comes later."""
@@ -30,7 +28,7 @@ _FOREIGN = "no request id in the payload (rmw_fastrtps?); set RMW_IMPLEMENTATION
 class Service:
     """Created by `Node.create_service`; the handler runs in the node's executor."""
 
-    def __init__(self, node: Node, type_name: str, name: str, handler: Handler) -> None:
+    def __init__(self, node: Owner, type_name: str, name: str, handler: Handler) -> None:
         self.node = node
         self.name = name
         self.type_name = type_name
@@ -38,7 +36,9 @@ class Service:
         self._response = types.message_class(f"{type_name}_Response")
         self._handler = handler
         self.faults = Faults(node.log, name)
-        specs = service_wire.service_specs(node.context, name, type_name, "serviceid")
+        specs = service_wire.service_specs(
+            node.context.transport.guid, name, type_name, "serviceid"
+        )
         self._writer = node.context.transport.writer(specs.reply)
         self._reader = node.context.transport.reader(specs.request)
         self.reader_guid, self.writer_guid = self._reader.guid, self._writer.guid

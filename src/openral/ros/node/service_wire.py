@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from openral.ros import names
 from openral.ros.codec import types
-from openral.ros.node.publisher import hash_tag
 from openral.ros.qos import SERVICE
 from openral.ros.transport.transport import EndpointSpec
-
-if TYPE_CHECKING:
-    from openral.ros.node.context import Context
 
 HEADER = 16
 """Bytes of client id (u64) and sequence number (i64), right after CDR's 4-byte header."""
@@ -30,11 +25,14 @@ class ServiceSpecs:
     tag: bytes
 
 
-def service_specs(context: Context, service: str, type_name: str, role: str) -> ServiceSpecs:
-    """Endpoint specs of one side; `role` (`serviceid`, `clientid`) tags both its endpoints."""
-    identity = context.transport.guid[:12] + next(_ids).to_bytes(4, "big")
+def service_specs(participant: bytes, service: str, type_name: str, role: str) -> ServiceSpecs:
+    """The endpoints of one side of a service; `participant` is the transport's guid.
+
+    `role` is `serviceid` or `clientid`: the tag that pairs the two endpoints.
+    """
+    identity = participant[:12] + next(_ids).to_bytes(4, "big")
     tag = f"{role}={'.'.join(f'{byte:x}' for byte in identity)};".encode()
-    user_data = tag + hash_tag(type_name)
+    user_data = tag + types.hash_tag(type_name)
     return ServiceSpecs(
         EndpointSpec(
             names.request_on_wire(service),

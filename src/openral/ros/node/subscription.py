@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openral.errors import CorruptMessage
 from openral.ros import names
 from openral.ros.codec import types
 from openral.ros.codec.types import Message
 from openral.ros.node.faults import Faults
-from openral.ros.node.publisher import hash_tag
+from openral.ros.node.loop import Loop
+from openral.ros.node.owner import Owner
 from openral.ros.qos import QoS
 from openral.ros.transport.transport import EndpointSpec
-
-if TYPE_CHECKING:
-    from openral.ros.node.loop import Loop
-    from openral.ros.node.node import Node
 
 
 class Subscription:
@@ -25,7 +22,7 @@ class Subscription:
 
     def __init__(
         self,
-        node: Node,
+        node: Owner,
         type_name: str,
         topic: str,
         callback: Callable[[Any], None],
@@ -55,12 +52,12 @@ class Subscription:
                 names.topic_on_wire(topic),
                 types.dds_type_name(type_name),
                 qos,
-                hash_tag(type_name),
+                types.hash_tag(type_name),
                 hears_own_process=False,
             )
         )
         self.guid = self._reader.guid
-        node.context.bus.join(self)
+        node.context.bus.add_subscription(self)
 
     @property
     def publisher_count(self) -> int:
@@ -127,5 +124,5 @@ class Subscription:
     def close(self) -> None:
         """Leaves the graph; idempotent."""
         self.detach()
-        self.node.context.bus.leave(self)
+        self.node.context.bus.remove_subscription(self)
         self._reader.close()

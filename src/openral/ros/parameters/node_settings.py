@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from openral.errors import ConfigError
-from openral.ros.node.node import Node
+from openral.ros.parameters.node_parameters import NodeParameters
 from openral.ros.parameters.store import Descriptor
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -32,7 +32,7 @@ class NodeSettings:
         return list(vars(cls()))
 
     @classmethod
-    def declared(cls, node: Node) -> Self:
+    def declared(cls, node: NodeParameters) -> Self:
         """Declares all parameters on a node, read-only, and returns their values."""
         values = {}
         for name, default in vars(cls()).items():

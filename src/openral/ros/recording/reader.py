@@ -13,8 +13,8 @@ from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 
 from openral.errors import RecordingError, choices
+from openral.log import logger
 from openral.ros.codec.types import Registry
-from openral.ros.log import logger
 from openral.ros.qos import QoS
 from openral.ros.recording.bag_types import registry_for
 from openral.ros.recording.rosbag2_metadata import parse_qos

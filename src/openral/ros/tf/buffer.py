@@ -6,8 +6,8 @@ import threading
 import time as wall
 
 from openral.errors import FramesNotConnected, TransformError, UnknownFrame, choices
+from openral.log import logger
 from openral.ros import msg
-from openral.ros.log import logger
 from openral.ros.tf.history import History
 from openral.ros.tf.rigid import Rigid, from_message, stamped, to_nanoseconds
 

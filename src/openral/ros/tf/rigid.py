@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from openral.errors import TransformError
 from openral.ros import msg
+from openral.ros.stamps import time_message, time_ns
 
 Vector = NDArray[np.float64]
 _UNIT_TOLERANCE = 1e-3
@@ -104,9 +105,9 @@ def stamped(parent: str, child: str, stamp: int, transform: Rigid) -> msg.Transf
 
 def to_nanoseconds(time: msg.Time | int) -> int:
     """A stamp in ns; an integer is returned unchanged."""
-    return time if isinstance(time, int) else int(time.sec) * 1_000_000_000 + int(time.nanosec)
+    return time if isinstance(time, int) else time_ns(time)
 
 
 def to_time(nanoseconds: int) -> msg.Time:
     """The inverse of `to_nanoseconds`."""
-    return msg.Time(*divmod(nanoseconds, 1_000_000_000))
+    return time_message(nanoseconds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openral.errors import ConfigError
-from openral.ros.log import logger
+from openral.log import logger
 
 DEFAULT_DOMAIN = 73
 """Not ROS's 0: a simulation must never join a live robot's graph by accident."""

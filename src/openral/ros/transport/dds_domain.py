@@ -10,7 +10,7 @@ from cyclonedds.domain import Domain
 from cyclonedds.internal import DDS
 
 from openral.errors import ConfigError, TransportError
-from openral.ros.log import logger
+from openral.log import logger
 from openral.ros.transport.dds_config import Network, cyclone_xml, warn_if_buffer_small
 from openral.ros.transport.loopback_sockets import hear_loopback_only
 

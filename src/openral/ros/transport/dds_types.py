@@ -17,7 +17,7 @@ from cyclonedds.idl.types import uint8
 from cyclonedds.internal import DDS
 from cyclonedds.topic import Topic
 
-from openral.ros.log import logger
+from openral.log import logger
 
 KNOWN_VERSION = "11.0.1"
 _SEARCHED_WORDS = 32

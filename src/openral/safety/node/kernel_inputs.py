@@ -21,13 +21,14 @@ from openral.ros.codec import types
 from openral.ros.node.node import Node
 from openral.ros.node.subscription import Subscription
 from openral.ros.qos import SENSOR
-from openral.safety.cases.evidence import Evidence
+from openral.ros.stamps import stamp_ns
 from openral.safety.kernel import Kernel
 from openral.safety.node.candidate import FairLimit
+from openral.safety.node.evidence import Evidence
 from openral.safety.node.input_thread import InputThread
 from openral.safety.node.known_objects import KnownObjects, KnownWorld
 from openral.safety.node.map_cover import MapCover
-from openral.safety.node.surroundings import spoil_voxels, stamp_ns, tell_voxels
+from openral.safety.node.surroundings import spoil_voxels, tell_voxels
 from openral.safety.node.verdict_message import Place
 
 _VOXELS = "openral_msgs/msg/OccupancyVoxels"

@@ -12,6 +12,7 @@ from openral.graph.deadlines import INPUT_S, SILENT_S
 from openral.graph.run_key import RunKey
 from openral.graph.seal import Seal
 from openral.graph.sealed import SealedPublisher, subscribe_sealed
+from openral.graph.states import SafetyMode, Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest.library import load_robot
 from openral.ros.clock import NS, Jump
@@ -24,12 +25,12 @@ from openral.ros.priority import Urgency
 from openral.ros.qos import CLOCK, QoS
 from openral.safety.kernel import Kernel
 from openral.safety.node.candidate import NO_HEAD
-from openral.safety.node.judge import Judge
+from openral.safety.node.judge import Judge, Outputs
 from openral.safety.node.kernel_inputs import KernelInputs
 from openral.safety.node.parameters import KernelParameters
-from openral.safety.node.safety_status import Mode, SafetyStatus
+from openral.safety.node.safety_status import SafetyStatus
 from openral.safety.node.stop_watch import StopWatch
-from openral.safety.node.verdict_message import STOP, WARNING, estop_event, failure_message
+from openral.safety.node.verdict_message import estop_event, failure_message
 
 _REPORT_EVERY_S = 1.0
 _LONGEST_TEXT = 300
@@ -83,7 +84,10 @@ class SafetyKernelNode(LifecycleNode):
             self, self.kernel, self._key, settings.unknown_blocks, settings.external_map
         )
         self._open()
-        self.judge = Judge(self, self._safe, self._verdicts, self._refusals)
+        outputs = Outputs(self._safe, self._verdicts, self._refusals)
+        self.judge = Judge(
+            self, self.kernel, settings, self.inputs, self.status, self._seal, outputs
+        )
         self._undo += [self.judge.close, self.clock.on_jump(self._on_jump)]
         make = self.create_timer if settings.lockstep else self.create_wall_timer
         beat = make(1 / settings.heartbeat_hz, self._beat)
@@ -153,8 +157,8 @@ class SafetyKernelNode(LifecycleNode):
         _run_all(self._undo_active)
         self.judge.forget()
         self.kernel.estop("not active")
-        if self.status.mode is not Mode.ESTOPPED:
-            self._enter(Mode.IDLE, "kernel", "deactivated", "the kernel node was deactivated")
+        if self.status.mode is not SafetyMode.ESTOPPED:
+            self._enter(SafetyMode.IDLE, "kernel", "deactivated", "the kernel node was deactivated")
         self._urgency.end()
         return Outcome.SUCCESS
 
@@ -180,9 +184,9 @@ class SafetyKernelNode(LifecycleNode):
         """Latches the e-stop and publishes it; False if it was latched already."""
         self.kernel.estop(reason)
         self.judge.forget()
-        if self.status.mode is Mode.ESTOPPED:
+        if self.status.mode is SafetyMode.ESTOPPED:
             return False
-        self._enter(Mode.ESTOPPED, source, reason, detail)
+        self._enter(SafetyMode.ESTOPPED, source, reason, detail)
         self._stop_beat = self.status.beat
         self._own_event = estop_event(source, detail, self.now())
         self._stop_events.publish(self._own_event)
@@ -191,7 +195,7 @@ class SafetyKernelNode(LifecycleNode):
 
     def recovered(self) -> None:
         """Returns to ARMED: the kernel has found the robot outside the margin again."""
-        self._enter(Mode.ARMED, "kernel", "recovered", "clear of the margin again")
+        self._enter(SafetyMode.ARMED, "kernel", "recovered", "clear of the margin again")
 
     def report_stop(
         self,
@@ -206,7 +210,7 @@ class SafetyKernelNode(LifecycleNode):
 
         def message() -> Any:
             evidence = self.inputs.evidence(payload, judged_ns, recovering)
-            return failure_message(STOP, reason, detail, evidence, trace_id, judged_ns)
+            return failure_message(Severity.STOP, reason, detail, evidence, trace_id, judged_ns)
 
         self._failures.publish(message)
 
@@ -218,10 +222,10 @@ class SafetyKernelNode(LifecycleNode):
         self._reported[reason] = steady
         self.log.warning("dropped", reason=reason, detail=detail)
         self._failures.publish(
-            lambda: failure_message(WARNING, reason, detail, "{}", trace_id, self.now())
+            lambda: failure_message(Severity.WARNING, reason, detail, "{}", trace_id, self.now())
         )
 
-    def _enter(self, mode: Mode, source: str, reason: str, detail: str) -> None:
+    def _enter(self, mode: SafetyMode, source: str, reason: str, detail: str) -> None:
         self.status.enter(mode, self.now(), source, reason, detail)
         self._tell()
 
@@ -266,7 +270,7 @@ class SafetyKernelNode(LifecycleNode):
     def _look_at_clock(self) -> None:
         """Stops after a jump back in time: stamps no longer bound the age of any input."""
         jump, self._jump = self._jump, None
-        if jump is not None and self.status.mode in (Mode.ARMED, Mode.RECOVERY):
+        if jump is not None and self.status.mode in (SafetyMode.ARMED, SafetyMode.RECOVERY):
             before, after = jump.before_ns / NS, jump.after_ns / NS
             text = f"simulated time went back from {before:.3f} s to {after:.3f} s"
             self.stop("kernel", "clock_back", text)
@@ -320,7 +324,7 @@ class SafetyKernelNode(LifecycleNode):
         self._given_up.clear()
         forgotten = self.inputs.forget_dead()
         self.kernel.reset()
-        self._enter(Mode.ARMED, "operator", "reset", "armed from the measured pose")
+        self._enter(SafetyMode.ARMED, "operator", "reset", "armed from the measured pose")
         response.success = True
         response.message = "armed" + forgotten + self.inputs.margin_hint()
         return response
@@ -329,17 +333,19 @@ class SafetyKernelNode(LifecycleNode):
         response.success, response.message = False, ""
         mode = self.status.mode
         if not request.data:
-            response.success = mode is Mode.RECOVERY
+            response.success = mode is SafetyMode.RECOVERY
             response.message = "stopped" if response.success else f"not recovering, but {mode.name}"
             if response.success:
                 self.stop("operator", "operator", "recovery was ended")
-        elif mode not in (Mode.IDLE, Mode.ESTOPPED):
+        elif mode not in (SafetyMode.IDLE, SafetyMode.ESTOPPED):
             response.message = f"recovery starts from a stop; the kernel is {mode.name}"
         elif refusal := self._cannot_arm():
             response.message = refusal
         else:
             self.kernel.recover()
-            self._enter(Mode.RECOVERY, "operator", "recovery", "slow motion out of the margin only")
+            self._enter(
+                SafetyMode.RECOVERY, "operator", "recovery", "slow motion out of the margin only"
+            )
             response.success, response.message = True, "recovering: slow motion outwards passes"
         return response
 

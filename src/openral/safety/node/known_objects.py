@@ -12,11 +12,12 @@ from typing import Any
 
 from openral.errors import ConfigError
 from openral.graph.held import Held, held_object
-from openral.graph.obstacles import Obstacle, Sphere, moved
+from openral.graph.obstacles import Obstacle, Sphere, moved, obstacle
 from openral.graph.pinned import Pinned
 from openral.graph.world_lists import WorldLists, attached
+from openral.ros.stamps import stamp_ns
 from openral.safety.kernel import Kernel
-from openral.safety.node.surroundings import obstacle, stamp_ns, stands_still
+from openral.safety.node.surroundings import stands_still
 
 _LOST_BASE_M = 0.25
 _NAN3 = (float("nan"),) * 3
@@ -89,7 +90,7 @@ class KnownObjects:
         return world
 
     def _read(self, message: Any) -> KnownWorld:
-        fixed = stands_still(self._kernel, message, self._odom_frame)
+        fixed = stands_still(self._kernel.robot, message, self._odom_frame)
         found = [obstacle(p) for p in message.primitives if not p.attached_link]
         held = [held_object(p) for p in message.primitives if p.attached_link]
         return KnownWorld(found, held, fixed, stamp_ns(message))

@@ -14,6 +14,7 @@ from openral.manifest.control import ControlMode
 from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.codec.message import Message
+from openral.ros.stamps import stamp_ns
 
 _RATES = {ControlMode.JOINT_VELOCITY.byte, ControlMode.BODY_TWIST.byte}
 """Modes whose rows are relative to the present position."""
@@ -50,7 +51,7 @@ class RunningChunk:
 
     def heard(self, hal: Any) -> None:
         """Takes a HalState about this chunk: it bounds the time at which the HAL began."""
-        at = hal.header.stamp.sec * NS + hal.header.stamp.nanosec
+        at = stamp_ns(hal)
         latest = at - hal.row * self._dt_ns
         self._started_ns = min(max(self._started_ns, latest - self._dt_ns), latest)
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
+from openral.graph.states import SafetyMode
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
-
-
-class Mode(IntEnum):
-    """The values of openral_msgs/msg/SafetyState."""
-
-    IDLE = 0
-    ARMED = 1
-    ESTOPPED = 2
-    RECOVERY = 3
+from openral.ros.stamps import time_message
 
 
 class SafetyStatus:
@@ -24,14 +15,14 @@ class SafetyStatus:
     def __init__(self, epoch: int, now_ns: int, warn_only: bool) -> None:
         self.epoch = epoch
         self.beat = 0
-        self.mode = Mode.IDLE
+        self.mode = SafetyMode.IDLE
         self.source, self.reason = "kernel", "started"
         self.detail = "never armed: call /openral/reset"
         self.accepted = self.rejected = self.dropped = 0
         self._since_ns = now_ns
         self._warn_only = warn_only
 
-    def enter(self, mode: Mode, now_ns: int, source: str, reason: str, detail: str) -> None:
+    def enter(self, mode: SafetyMode, now_ns: int, source: str, reason: str, detail: str) -> None:
         """Changes the state."""
         self.mode = mode
         self._since_ns = now_ns

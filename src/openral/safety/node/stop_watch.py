@@ -6,7 +6,7 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-_STOPPED = 2
+from openral.graph.states import HalStatus
 
 
 class StopWatch:
@@ -27,7 +27,7 @@ class StopWatch:
 
     def heard(self, hal: Any) -> None:
         """Takes a HalState."""
-        if hal.state == _STOPPED and hal.stop_epoch == self._epoch:
+        if hal.state == HalStatus.STOPPED and hal.stop_epoch == self._epoch:
             self._seen_beat = max(self._seen_beat, hal.stop_beat)
             self.check()
 

@@ -1,22 +1,23 @@
-"""Builds the kernel node's messages: verdicts, failures and e-stop events."""
+"""Verdicts and failures as they go over the wire, and the span of a check."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from openral import tracing
 from openral.errors import CorruptMessage
+from openral.graph.states import Severity, VerdictStatus
 from openral.manifest.control import ControlMode
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.safety.kernel import Verdict
 from openral.safety.node.candidate import CandidateHead
 
-ACCEPTED, SLOWED, REJECTED, DROPPED = range(4)
-WARNING, STOP = 1, 3
 _VOXEL = "voxel_collision"
 _MODES = {mode.value: mode.byte for mode in ControlMode}
 
@@ -25,7 +26,7 @@ _MODES = {mode.value: mode.byte for mode in ControlMode}
 class Decision:
     """The outcome of a candidate; `verdict` is None where the kernel was not called."""
 
-    status: int
+    status: VerdictStatus
     reason: str
     detail: str
     verdict: Verdict | None
@@ -55,7 +56,7 @@ def verdict_message(
         header=_header(now_ns),
         sequence=head.sequence,
         trace_id=np.frombuffer(head.trace_id, np.uint8),
-        status=decision.status,
+        status=int(decision.status),
         reason=decision.reason,
         detail=decision.detail,
         warn_only=warn_only,
@@ -78,14 +79,14 @@ def verdict_message(
 
 
 def failure_message(
-    severity: int, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
+    severity: Severity, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
 ) -> Any:
     """An openral_msgs/msg/FailureTrigger of the kernel."""
     return types.new(
         "openral_msgs/msg/FailureTrigger",
         header=_header(now_ns),
         source="safety",
-        severity=severity,
+        severity=int(severity),
         reason=reason,
         detail=detail,
         evidence=evidence,
@@ -116,3 +117,31 @@ def _slot_name(payload: bytes, slot: int) -> str:
     except CorruptMessage:
         return str(slot)
     return chunk.slots[slot].name or str(slot) if slot < len(chunk.slots) else str(slot)
+
+
+def trace_check(decision: Decision, trace_id: bytes, spent_ns: int, clearance_m: float) -> None:
+    """Records a span that ends now, for a check that took `spent_ns`.
+
+    `clearance_m`: at the measured pose.
+    """
+    attributes: dict[str, tracing.Attribute] = {
+        "verdict": decision.status.name.lower(),
+        "reason": decision.reason,
+        "severity": _severity(decision),
+        "clearance": clearance_m,
+        "check_s": decision.check_s,
+    }
+    if (verdict := decision.verdict) is not None:
+        attributes["mode"] = verdict.mode
+        if decision.status == VerdictStatus.REJECTED:
+            attributes |= {"value": float(verdict.value), "limit": float(verdict.limit)}
+    with tracing.span("safety.check", trace_id, time.time_ns() - spent_ns, **attributes):
+        pass
+
+
+def _severity(decision: Decision) -> str:
+    if decision.status == VerdictStatus.REJECTED:
+        return "stop"
+    return (
+        "info" if decision.status == VerdictStatus.ACCEPTED and not decision.detail else "warning"
+    )

@@ -11,8 +11,8 @@ from openral.errors import ConfigError
 from openral.manifest import RobotDescription
 from openral.manifest.base import Transform
 from openral.manifest.kinematics import matrix
-from openral.sim.sensors.sensor_mounts import add_sensors
 from openral.sim.twin.model_source import load_spec
+from openral.sim.twin.sensor_mounts import add_sensors
 from openral.sim.twin.twin import make_twin
 
 Matrix = NDArray[np.float64]

@@ -10,7 +10,7 @@ from openral.errors import ConfigError, choices
 from openral.manifest import RobotDescription
 from openral.manifest.sensor import DepthCamera, Intrinsics
 from openral.sim.rollout import CameraInfo
-from openral.sim.sensors.sensor_mounts import camera_name
+from openral.sim.twin.sensor_mounts import camera_name
 
 _DEFAULT_RESOLUTION = (640, 480)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -11,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from openral.errors import CapabilityMismatch, ConfigError, choices
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint
-from openral.sim.twin.joint_lookup import model_joint_index
 from openral.sim.twin.twin import joint_name
 
 Vector = NDArray[np.float64]
+_PREFIX = re.compile(r"^[a-z]+[0-9]+_(?=.)")
+"""Of robosuite's names: robot0_, gripper1_, ..."""
 
 
 @dataclass(frozen=True)
@@ -142,3 +146,25 @@ class Binding(JointMap):
                 slope += float(model.wrap_prm[wrap]) * multiplier
                 offset += float(model.wrap_prm[wrap]) * shift
         return (gear * slope, gear * offset) if slope else None
+
+
+def joint_index(names: Sequence[str]) -> dict[str, int]:
+    """Joint ids by name, for the names of all joints in the model's order, unnamed ones as "".
+
+    A prefix such as robot0_ may be left out where that is neither another joint's exact name nor
+    ambiguous: with two arms, robot0_joint1 and robot1_joint1 stay what they are.
+    """
+    exact = {name: index for index, name in enumerate(names) if name}
+    bare = {name: _PREFIX.sub("", name, count=1) for name in exact}
+    count = Counter(bare.values())
+    short = {
+        without: exact[name]
+        for name, without in bare.items()
+        if without not in exact and count[without] == 1
+    }
+    return short | exact
+
+
+def model_joint_index(model: mujoco.MjModel) -> dict[str, int]:
+    """`joint_index` of a compiled model."""
+    return joint_index([model.joint(index).name for index in range(model.njnt)])

@@ -10,7 +10,7 @@ from openral.manifest.base import Transform, Vec3
 from openral.manifest.joint import Drive, Joint, JointType
 from openral.manifest.kinematics import joints_from_root
 from openral.manifest.link import Link
-from openral.sim.sensors.sensor_mounts import add_sensors, body_name, quaternion
+from openral.sim.twin.sensor_mounts import add_sensors, body_name, quaternion
 
 TIMESTEP_S = 0.002
 

@@ -15,6 +15,7 @@ from openral.ros.clock import NS
 from openral.ros.node.node import Node
 from openral.ros.node.subscription import Subscription
 from openral.ros.qos import SENSOR
+from openral.ros.stamps import stamp_ns
 from openral.sim.rollout import Image
 from openral.skill import topics
 
@@ -60,7 +61,7 @@ class CameraFrames:
             where = topics.image_topic(camera.name)
             if key not in self._frames:
                 return f"camera '{camera.name}' was never heard on {where}"
-            age = (self._node.now() - _stamp(self._frames[key])) / NS
+            age = (self._node.now() - stamp_ns(self._frames[key])) / NS
             limit = max(_PERIODS / camera.rate_hz, _LEAST_AGE_S)
             if age > limit:
                 return f"camera '{camera.name}' sent its last picture {age:.2f} s ago on {where}"
@@ -95,7 +96,3 @@ def picture(frame: Any) -> Image:
     rows = np.asarray(frame.data, np.uint8).reshape(frame.height, frame.step)
     pixels = rows[:, : frame.width * 3].reshape(frame.height, frame.width, 3)
     return np.ascontiguousarray(pixels[..., _CHANNELS[frame.encoding]])
-
-
-def _stamp(frame: Any) -> int:
-    return int(frame.header.stamp.sec) * NS + int(frame.header.stamp.nanosec)

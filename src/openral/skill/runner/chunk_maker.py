@@ -11,7 +11,7 @@ import numpy as np
 
 from openral.manifest import ControlMode
 from openral.ros.codec import types
-from openral.ros.node.node import time_message
+from openral.ros.stamps import time_message
 from openral.skill.spaces.action_space import SlotRows
 
 

@@ -1,4 +1,4 @@
-"""RunnerGraph: the runner's publishers and subscriptions, and the last messages received."""
+"""RunnerGraph: the runner's ends of the graph, and what was heard on them last."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ from functools import partial
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError
+from openral.graph.states import HalStatus, SafetyMode, Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.clock import NS
 from openral.ros.codec import types
-from openral.ros.node.node import Node, time_message
+from openral.ros.node.node import Node
 from openral.ros.qos import COMMAND, LATCHED, SENSOR, STATE, QoS
+from openral.ros.stamps import time_message
 from openral.skill import topics
 from openral.skill.runner.observer import BusObserver
 from openral.skill.runner.parameters import RunnerParameters
 
-_ARMED, _ESTOPPED, _RECOVERY = 1, 2, 3
-_EXECUTING = 1
 _SILENT_S = 1.0
 _LEASE_S = 0.1
-"""How far simulated time may advance past this node's own while a goal is active."""
-_ERROR = 2
+"""How far past this node's own time a simulation may advance while a goal is under way."""
 _MSGS = "openral_msgs/msg"
 
 
 class RunnerGraph:
-    """Open while the runner is active; `listener` gets verdicts, applied actions, HAL states."""
+    """Opened while the runner is active. `listener` hears verdicts, applied rows, HAL states."""
 
     def __init__(self, node: Node, robot: RobotDescription, settings: RunnerParameters) -> None:
         self.node, self.robot = node, robot
         self.inline = settings.policy == "inline"
-        """Whether the graph runs in lock-step with this runner, so that only graph time counts."""
+        """Whether the graph waits for this runner, so that only its own time counts."""
         self.lock = threading.RLock()
-        """Held while a run reads received messages, and while a message is being received."""
+        """Held while a run looks at what was heard, and while something is being heard."""
         self.observer = BusObserver(node, robot, self.lock)
         self.listener: Any = None
         self.safety: Any = None
         self.executing = False
-        """Whether the last HalState reports a chunk in execution."""
+        """Whether the HAL said last that it runs a chunk."""
         self.episode: dict[str, Any] | None = None
-        """The scene's last report on its task; None: there is no simulated task."""
+        """The scene's own word on its task; None: there is no simulated task."""
         self._safety_s = 0.0
         self._hal_node, modes = settings.hal_node, settings.control_modes
         self._modes = None if not modes else frozenset(map(_mode, modes))
@@ -55,7 +54,7 @@ class RunnerGraph:
         self._lease: LeaseHolder | None = None
 
     def open(self) -> None:
-        """Creates subscriptions, publishers and the client of the HAL."""
+        """Begins to listen and to speak."""
         self.observer.open()
         hear = self._hear
         hear(f"{_MSGS}/Verdict", topics.VERDICT, partial(self._pass, "heard_verdict"), STATE)
@@ -75,7 +74,7 @@ class RunnerGraph:
             self._undo.append(self._lease.close)
 
     def close(self) -> None:
-        """Destroys them."""
+        """Leaves."""
         self.observer.close()
         self._lease = None
         while self._undo:
@@ -97,7 +96,7 @@ class RunnerGraph:
 
     def _on_hal(self, message: Any) -> None:
         with self.lock:
-            self.executing = message.state == _EXECUTING
+            self.executing = message.state == HalStatus.EXECUTING
             self._pass("heard_hal", message)
 
     def _on_safety(self, message: Any) -> None:
@@ -115,55 +114,55 @@ class RunnerGraph:
             with self.lock:
                 self.episode = told
 
-    # State
+    # What is known
 
     def now(self) -> int:
-        """Graph time in ns."""
+        """The graph's time."""
         return self.node.now()
 
     @property
     def time_waits(self) -> bool:
-        """Whether simulated time waits for this node, so that deadlines use graph time."""
+        """Whether simulated time waits for this node, so that deadlines count the graph's time."""
         return self.node.clock.simulated is not None and not self._real_time
 
     def steady(self) -> float:
-        """Timeout clock in s: monotonic, or graph time where that waits for this node."""
+        """Timeout clock: wall time, or the graph's where simulated time waits for this node."""
         return self.now() / NS if self.inline or self.time_waits else time.monotonic()
 
     def stalled_s(self) -> float:
-        """How long graph time has stood still, in s of wall time; 0 where that is normal."""
+        """For how long the graph's time has stood still, in wall time; 0 where that is normal."""
         simulated = self.node.clock.simulated
         return 0.0 if simulated is None or self.inline else simulated.silent_for_s()
 
     def hold_time(self) -> None:
-        """Makes simulated time wait for this node; to be called often while a goal is active."""
+        """Has simulated time wait for this node; to be called often while a goal is under way."""
         if self._lease is not None and self.time_waits:
             self._lease.extend()
 
     def release_time(self) -> None:
-        """Simulated time no longer waits for this node."""
+        """Simulated time need not wait any more."""
         if self._lease is not None:
             self._lease.release()
 
     def not_armed(self) -> str:
-        """Why the kernel would accept nothing now, in a sentence; empty: it is armed."""
+        """Why nothing would pass the kernel now, in a sentence; empty: it is armed."""
         if self.safety is None:
             return f"no safety kernel was heard on {topics.SAFETY_STATE}"
         silent = self.steady() - self._safety_s
         if silent > _SILENT_S:
             return f"the safety kernel has been silent for {silent:.1f} s"
-        if self.safety.state in (_ARMED, _RECOVERY):
+        if self.safety.state in (SafetyMode.ARMED, SafetyMode.RECOVERY):
             return ""
         return f"the safety kernel is not armed ({self.safety.reason}): {self.safety.detail}"
 
     @property
     def stopped_by(self) -> str:
-        """Source of the latched e-stop; empty: none is latched."""
-        stopped = self.safety is not None and self.safety.state == _ESTOPPED
+        """Who has latched the e-stop; empty: nobody."""
+        stopped = self.safety is not None and self.safety.state == SafetyMode.ESTOPPED
         return str(self.safety.source) if stopped else ""
 
     def hal_modes(self) -> frozenset[ControlMode] | None:
-        """The control modes that the HAL reports; None until it has answered."""
+        """The modes that the HAL says it can execute; None while it has not answered."""
         if self._modes is None:
             if self._asked is None and self._hal.service_is_ready():
                 request = self._hal.request_class(names=["control_modes"])
@@ -174,24 +173,24 @@ class RunnerGraph:
                     self._modes = _told(asked.result(), self._hal_node)
         return self._modes
 
-    # Publishing
+    # What is said
 
     def propose(self, chunk: Any) -> None:
-        """Publishes a candidate for the kernel."""
+        """Sends a candidate to the kernel."""
         self._candidates.publish(chunk)
 
     def record(self, step: dict[str, Any]) -> None:
-        """Publishes what was requested and what was applied."""
+        """Tells what was requested and what was applied."""
         self._steps.publish(lambda: types.new("std_msgs/msg/String", data=json.dumps(step)))
 
     def report(self, reason: str, detail: str, trace_id: bytes) -> None:
-        """Publishes the failure of a goal."""
+        """Tells that a goal has failed."""
         self._failures.publish(
             lambda: types.new(
                 f"{_MSGS}/FailureTrigger",
                 header=types.new("std_msgs/msg/Header", stamp=time_message(self.now())),
                 source="skill",
-                severity=_ERROR,
+                severity=int(Severity.ERROR),
                 reason=reason,
                 detail=detail,
                 evidence="{}",
@@ -201,7 +200,7 @@ class RunnerGraph:
 
 
 def _told(answer: Any, hal_node: str) -> frozenset[ControlMode]:
-    from openral.ros.parameters.services import value_from_msg
+    from openral.ros.node.parameter_services import value_from_msg
 
     value = value_from_msg(answer.values[0]) if answer.values else None
     if not isinstance(value, list) or not value:

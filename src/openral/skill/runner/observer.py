@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from openral.errors import PerceptionStale, TransformError
 from openral.graph.joint_readings import JointReadings
+from openral.graph.states import PrimitiveShape
 from openral.manifest import Kinematics, RobotDescription
 from openral.ros.clock import NS
 from openral.ros.node.node import Node
 from openral.ros.qos import SENSOR, STATE, QoS
+from openral.ros.stamps import stamp_ns
 from openral.ros.tf import Buffer, Rigid, from_message
-from openral.safety.node.surroundings import stamp_ns
 from openral.sim.rollout import Image, Observation, StaticBox
 from openral.skill import topics
 from openral.skill.runner.camera_frames import CameraFrames
@@ -25,7 +26,6 @@ from openral.skill.spaces.state_vector import StateVector
 
 Vector = NDArray[np.float64]
 
-_SPHERE, _BOX = 0, 1
 _OK, _SILENT = 0, 1
 _WORLD_AGE_S = 0.5
 _AHEAD_S = 0.05
@@ -189,6 +189,6 @@ class BusObserver:
 def _half(thing: Any) -> tuple[float, float, float]:
     """Half extents of the bounding box of a primitive, in m."""
     x, y, z = (float(size) for size in thing.size)
-    if thing.shape == _BOX:
+    if thing.shape == PrimitiveShape.BOX:
         return x / 2, y / 2, z / 2
-    return (x, x, x) if thing.shape == _SPHERE else (x, x, x + y / 2)
+    return (x, x, x) if thing.shape == PrimitiveShape.SPHERE else (x, x, x + y / 2)

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from openral import tracing
 from openral.errors import PerceptionStale
 from openral.graph.deadlines import SILENT_S
+from openral.graph.states import VerdictStatus
 from openral.manifest import SkillDescription
 from openral.manifest.skill import SkillKind
 from openral.ros.clock import NS
 from openral.skill.policy.host import Answer, PolicyHost
 from openral.skill.runner.chunk_maker import ChunkMaker
-from openral.skill.runner.flight import REJECTED, Flight
+from openral.skill.runner.flight import Flight
 from openral.skill.runner.goal_order import Ending
 from openral.skill.runner.graph import RunnerGraph
-from openral.skill.runner.handover import PLACES, may_overlap
 from openral.skill.runner.parameters import RunnerParameters
+from openral.skill.runner.preemption import PLACES, may_overlap
 from openral.skill.spaces.action_space import ActionSpace, SlotRows
 from openral.skill.spaces.state_vector import StateVector
 
@@ -168,7 +169,7 @@ class Proposer:
             silent = flight.waited_s > _NO_VERDICT_S
             return self._again(flight, "the kernel gave no verdict") if silent else None
         self.last_verdict = str(flight.verdict.reason)
-        if flight.verdict.status == REJECTED:
+        if flight.verdict.status == VerdictStatus.REJECTED:
             self.refused += 1
             return Ending(False, "refused", str(flight.verdict.detail))
         if not flight.accepted:

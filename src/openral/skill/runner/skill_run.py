@@ -10,15 +10,15 @@ from openral.graph.deadlines import SILENT_S
 from openral.manifest import SceneDescription
 from openral.ros.clock import NS
 from openral.skill.compatibility import camera_of, require_fit
-from openral.skill.described import describe
+from openral.skill.library import describe
 from openral.skill.policy.host import Loaded, PolicyHost, PolicyOrder
-from openral.skill.runner.braking import braking_rows
 from openral.skill.runner.chunk_maker import ChunkMaker
 from openral.skill.runner.episode_watch import EpisodeWatch
 from openral.skill.runner.flight import Flight
 from openral.skill.runner.goal_order import Ending, GoalOrder
 from openral.skill.runner.graph import RunnerGraph
 from openral.skill.runner.parameters import RunnerParameters
+from openral.skill.runner.preemption import braking_rows
 from openral.skill.runner.proposer import Proposer
 from openral.skill.skill import SkillContext
 from openral.skill.spaces.action_space import ActionSpace

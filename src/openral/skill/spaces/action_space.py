@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from openral.errors import CapabilityMismatch, PolicyFailed, choices
 from openral.manifest import ControlMode, RobotDescription, SkillDescription
 from openral.manifest.skill import Representation, Slot
-from openral.skill.spaces.scaling import from_policy
-from openral.skill.spaces.slot_columns import SlotColumns, slot_columns
+from openral.skill.spaces.slot_columns import SlotColumns, from_policy, slot_columns
 
 Vector = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from openral.errors import CapabilityMismatch, choices
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint
 from openral.manifest.parts import EndEffector
-from openral.manifest.skill import AngleUnit, Representation, Slot
+from openral.manifest.skill import AngleUnit, Normalisation, NormalisationKind, Representation, Slot
 
 Vector = NDArray[np.float64]
 
@@ -156,3 +156,17 @@ def _over_range(slot: Slot, joint: Joint) -> tuple[float, float]:
         )
     middle = 0.0 if slot.representation is Representation.JOINT_DELTA else (low + high) / 2
     return (high - low) / 2, middle
+
+
+def to_policy(scaling: Normalisation, raw: Vector) -> Vector:
+    """(raw - offset) / scale, by column."""
+    if scaling.kind is NormalisationKind.NONE:
+        return raw
+    return np.asarray((raw - np.array(scaling.offset)) / np.array(scaling.scale))
+
+
+def from_policy(scaling: Normalisation, scaled: Vector) -> Vector:
+    """The reverse of `to_policy`."""
+    if scaling.kind is NormalisationKind.NONE:
+        return scaled
+    return np.asarray(scaled * np.array(scaling.scale) + np.array(scaling.offset))

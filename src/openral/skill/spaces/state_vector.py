@@ -10,8 +10,7 @@ from openral.errors import CapabilityMismatch, choices
 from openral.manifest import Kinematics, RobotDescription, SkillDescription
 from openral.manifest.kinematics import matrix
 from openral.manifest.skill import Representation
-from openral.skill.spaces.scaling import to_policy
-from openral.skill.spaces.slot_columns import SlotColumns, slot_columns
+from openral.skill.spaces.slot_columns import SlotColumns, slot_columns, to_policy
 
 Vector = NDArray[np.float64]
 

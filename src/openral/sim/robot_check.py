@@ -18,10 +18,10 @@ from openral.manifest.kinematics import matrix
 from openral.manifest.link import Box
 from openral.sim.importing.capsule_fit import FittedCapsule
 from openral.sim.importing.hull import hull_volume, outside, union_volume
-from openral.sim.sensors.sensor_mounts import body_name, camera_name
 from openral.sim.twin.binding import Binding, JointMap
 from openral.sim.twin.clearance import SelfClearance, random_positions
 from openral.sim.twin.model_source import read_model, resolve
+from openral.sim.twin.sensor_mounts import body_name, camera_name
 from openral.sim.twin.twin import make_twin
 
 _CONFIGURATIONS = 1000

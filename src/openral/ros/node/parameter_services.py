@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from openral.errors import ConfigError
+from openral.ros import msg
 from openral.ros.codec import types
+from openral.ros.node.publisher import Publisher
+from openral.ros.node.service import Handler, Service
 from openral.ros.parameters.store import (
     Change,
     Descriptor,
     Parameter,
+    ParameterStore,
     ParameterType,
+    SetResult,
     Value,
     type_of,
 )
-from openral.ros.qos import PARAMETER_EVENTS
-
-if TYPE_CHECKING:
-    from openral.ros.node.node import Node
-    from openral.ros.parameters.store import ParameterStore, SetResult
+from openral.ros.qos import PARAMETER_EVENTS, QoS
 
 _FIELDS = {
     ParameterType.BOOL: "bool_value",
@@ -61,10 +62,25 @@ def parameter_to_msg(parameter: Parameter) -> Any:
     )
 
 
+class ParameterHost(Protocol):
+    """What the services need of their node."""
+
+    full_name: str
+
+    def create_publisher(self, msg_type: str, topic: str, qos: QoS) -> Publisher:
+        """See `Node`."""
+
+    def create_service(self, srv_type: str, name: str, handler: Handler) -> Service:
+        """See `Node`."""
+
+    def stamp(self) -> msg.Time:
+        """The graph's time now."""
+
+
 class ParameterServices:
     """Serves a node's parameters to the graph."""
 
-    def __init__(self, node: Node, store: ParameterStore) -> None:
+    def __init__(self, node: ParameterHost, store: ParameterStore) -> None:
         self._node = node
         self._store = store
         self._events = node.create_publisher(

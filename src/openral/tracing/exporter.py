@@ -13,7 +13,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from openral.tracing import Attribute, Span
+from openral.tracing.span import Attribute, Span
 
 _FLUSH_MS = 2000
 _BATCH_MS = 500

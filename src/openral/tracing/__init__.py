@@ -11,19 +11,13 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from openral.tracing.span import Attribute as Attribute
+from openral.tracing.span import Span as Span
+
 if TYPE_CHECKING:
-    from openral.span_exporter import SpanExporter
+    from openral.tracing.exporter import SpanExporter
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-Attribute = str | bool | int | float
-
-
-class Span:
-    """A span inside its block; this base class, used when nothing is exported, does nothing."""
-
-    def set(self, **attributes: Attribute) -> None:
-        """Adds attributes to the span."""
-
 
 _NOTHING = nullcontext(Span())
 _exporter: SpanExporter | None = None
@@ -53,7 +47,7 @@ def start(service: str) -> bool:
         if importlib.util.find_spec("opentelemetry") is None:
             _say(f"{ENDPOINT} is set, but the extra 'otel' is not installed: no traces")
             return False
-        from openral.span_exporter import SpanExporter
+        from openral.tracing.exporter import SpanExporter
 
         _exporter = SpanExporter(service)
     return enabled()
@@ -68,6 +62,6 @@ def stop() -> None:
 
 
 def _say(text: str, **facts: Any) -> None:
-    from openral.ros.log import logger
+    from openral.log import logger
 
     logger().warning(text, **facts)

@@ -1,11 +1,28 @@
-"""When a real robot holds position by itself: the text shown before it is energised."""
+"""The start of a run: when its command began, and what makes a real robot hold by itself."""
 
 from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
 
 from openral.hal.parameters import HalParameters
 from openral.manifest import RobotDescription
 from openral.ros.priority import priority_hint
 from openral.safety.node.parameters import KernelParameters
+
+_START_FIELD = 19  # of /proc/self/stat after the name: clock ticks from boot to the start
+
+
+def command_time() -> float:
+    """Monotonic time in s at which the process started; now, if the system does not report it."""
+    try:
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+    except OSError:
+        return time.monotonic()
+    age = uptime - int(fields[_START_FIELD]) / os.sysconf("SC_CLK_TCK")
+    return time.monotonic() - max(0.0, age)
 
 
 def deadman_text(robot: RobotDescription) -> str:
