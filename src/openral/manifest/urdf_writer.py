@@ -1,4 +1,4 @@
-"""A robot's URDF, made from its manifest: what RViz and planners expect on /robot_description."""
+"""Writes a robot's URDF from its manifest: what RViz and planners expect on /robot_description."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHADE = "0.75 0.77 0.80 1"
 
 
 def urdf_text(robot: RobotDescription) -> str:
-    """The chain from the root on; for a mobile robot from its base frame on (REP 105)."""
+    """The URDF of the tree from the root, for a mobile robot from its base frame (REP 105)."""
     root = Element("robot", name=robot.id)
     material = SubElement(root, "material", name="openral")
     SubElement(material, "color", rgba=_SHADE)
@@ -34,7 +34,7 @@ def urdf_text(robot: RobotDescription) -> str:
 
 
 def _before_base(robot: RobotDescription) -> set[str]:
-    """Links of a mobile base's joints: they are no parts, and odometry stands for them."""
+    """Virtual links of a mobile base's joints, which odometry replaces."""
     parents = {joint.child: joint.parent for joint in robot.joints}
     found, link = set(), robot.base_frame
     while robot.base_joints and link in parents:
@@ -57,14 +57,14 @@ def _add_link(root: Element, link: Link) -> None:
     for tag in ("visual", "collision"):
         for box in link.boxes:
             _add_box(element, tag, box)
-        # What the twin touches the world with is what is shown; capsules where there is no box.
+        # The visual is the twin's contact geometry: boxes, or capsules where there is no box.
         if not link.boxes or tag == "collision":
             for capsule in link.capsules:
                 _add_capsule(element, tag, capsule)
 
 
 def _ball(mass: float) -> tuple[float, float, float, float, float, float]:
-    """A body of 10 cm, for links whose manifest leaves the inertia to the geometry."""
+    """Inertia of a ball of 10 cm, for links whose manifest leaves it to the geometry."""
     moment = 0.4 * mass * 0.05**2
     return (moment, moment, moment, 0.0, 0.0, 0.0)
 
@@ -75,7 +75,7 @@ def _add_box(link: Element, tag: str, box: Box) -> None:
 
 
 def _add_capsule(link: Element, tag: str, capsule: Capsule) -> None:
-    """URDF knows no capsules: a cylinder and two balls."""
+    """URDF has no capsules: adds a cylinder and two spheres."""
     ends = np.array(capsule.p0), np.array(capsule.p1)
     along = ends[1] - ends[0]
     length = float(np.linalg.norm(along))
@@ -101,7 +101,7 @@ def _shape(
 
 
 def _range(robot: RobotDescription, joint: Joint) -> tuple[float, float]:
-    """A joint that follows another has the range that the other gives it."""
+    """Position range of a joint; that of a mimic joint follows from the joint it mimics."""
     if joint.mimic is None:
         return joint.position_range
     followed, by = robot.joint(joint.mimic.joint).position_range, joint.mimic

@@ -38,9 +38,10 @@ def skill_names() -> list[str]:
 def make_skill(
     name: str, context: SkillContext, parameters: Mapping[str, Any] | None = None
 ) -> Skill:
-    """The skill of that name for one robot; unknown parameters are refused with the valid ones.
+    """Makes the skill of that name for one robot.
 
-    An installed `openral.skills` entry point is called with (context, parameters).
+    An unknown parameter is a ConfigError that lists the valid ones. An installed
+    `openral.skills` entry point is called with (context, parameters).
     """
     values = dict(parameters or {})
     if name in _BUILT_IN:
@@ -71,7 +72,7 @@ def _parse(name: str, model: type[Model], values: dict[str, Any]) -> Model:
 
 
 def describe(ref: str, robot: RobotDescription, rate_hz: float) -> SkillDescription:
-    """A manifest's own description; for a name, that of a skill which answers joint positions."""
+    """The description in a manifest file; for a name, a skill that returns joint positions."""
     if Path(ref).suffix in {".yaml", ".yml"}:
         return load_skill(ref)
     if ref not in skill_names():

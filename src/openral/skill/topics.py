@@ -13,7 +13,7 @@ WORLD_FRAME = "world"
 
 
 def image_topic(sensor: str) -> str:
-    """Where a camera's pictures are."""
+    """The topic of a camera's images."""
     return f"/openral/cameras/{sensor}/image"
 
 

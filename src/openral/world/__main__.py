@@ -1,10 +1,10 @@
-"""Runs the world's node: `python -m openral.world --autostart robot_yaml=panda_mobile`.
+"""Runs the world node: `python -m openral.world --autostart robot_yaml=panda_mobile`.
 
-The run key comes by the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
+The run key is received on the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
 Without `--autostart` the node waits to be configured and activated from outside.
 """
 
-# The key is taken before anything that takes time is imported.
+# The key is received before the slow imports.
 from __future__ import annotations
 
 import sys

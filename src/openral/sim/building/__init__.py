@@ -1,1 +1,1 @@
-"""What scenes are built from."""
+"""Building blocks of simulated scenes."""

@@ -1,4 +1,4 @@
-"""What scenes are furnished with: floor, sky, lights, boxes, tables, cameras, loose objects."""
+"""Adds floor, sky, lights, boxes, tables, cameras and loose objects to a MuJoCo scene."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FLOOR: Rgba = (0.66, 0.68, 0.71, 1.0)
 
 
 def add_lights(spec: mujoco.MjSpec) -> None:
-    """A bright sky and one sun, the same for every scene."""
+    """Adds a bright sky and one sun, the same for every scene."""
     spec.visual.headlight.ambient = [0.42, 0.42, 0.42]
     spec.visual.headlight.diffuse = [0.28, 0.28, 0.28]
     spec.visual.quality.shadowsize = 4096
@@ -40,7 +40,7 @@ def add_lights(spec: mujoco.MjSpec) -> None:
 
 
 def add_floor(spec: mujoco.MjSpec) -> mujoco.MjsGeom:
-    """An endless floor at z = 0."""
+    """Adds an infinite floor at z = 0."""
     return spec.worldbody.add_geom(
         name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.1], rgba=_FLOOR
     )
@@ -49,7 +49,7 @@ def add_floor(spec: mujoco.MjSpec) -> mujoco.MjsGeom:
 def add_box(
     body: mujoco.MjsBody, name: str, low: Sequence[float], high: Sequence[float], rgba: Rgba
 ) -> mujoco.MjsGeom:
-    """A box between two corners, in the body's frame."""
+    """Adds a box between two corners, in m in the body's frame."""
     a, b = np.asarray(low, float), np.asarray(high, float)
     return body.add_geom(
         name=name,
@@ -68,7 +68,10 @@ def add_camera(
     fovy_deg: float = 45.0,
     resolution: tuple[int, int] = (640, 480),
 ) -> None:
-    """A camera that looks from `eye` at `target`, upright; none if the robot has one so named."""
+    """Adds an upright camera at `eye` that looks at `target`, in m in the world frame.
+
+    Nothing is added if the robot has a camera of that name. `resolution` is (width, height).
+    """
     if spec.camera(name) is not None:
         return
     spec.worldbody.add_camera(
@@ -81,7 +84,7 @@ def add_camera(
 
 
 def look_at(eye: Vec3, target: Vec3) -> list[float]:
-    """Orientation of a MuJoCo camera; one that looks straight down has +x at the top."""
+    """Quaternion w x y z of a MuJoCo camera; one that looks straight down has +x at the top."""
     back = np.asarray(eye, float) - np.asarray(target, float)
     back /= np.linalg.norm(back)
     up = np.array([1.0, 0.0, 0.0]) if abs(back[2]) > 0.999 else np.array([0.0, 0.0, 1.0])
@@ -94,7 +97,7 @@ def look_at(eye: Vec3, target: Vec3) -> list[float]:
 def add_loose_box(
     spec: mujoco.MjSpec, name: str, half: Vec3, pos: Vec3, mass: float, rgba: Rgba
 ) -> mujoco.MjsBody:
-    """A box that can be pushed about and picked up."""
+    """Adds a free box of half extents `half` in m that can be pushed and picked up."""
     body = spec.worldbody.add_body(name=name, pos=list(pos))
     body.add_freejoint(name=f"{name}_free")
     body.add_geom(
@@ -117,7 +120,7 @@ def add_table(
     top: float,
     rgba: Rgba = WOOD,
 ) -> None:
-    """A table between two corners of the floor; its top is one box, its leg another."""
+    """Adds a table between two corners (x, y), `top` high, in m: a box as top, another as leg."""
     world, thick = spec.worldbody, 0.03
     add_box(world, name, (*low, top - thick), (*high, top), rgba)
     x, y = (low[0] + high[0]) / 2, (low[1] + high[1]) / 2
@@ -128,7 +131,7 @@ def add_table(
 def add_pedestal(
     spec: mujoco.MjSpec, name: str, at: tuple[float, float], radius: float, top: float
 ) -> None:
-    """A column that a robot is bolted to; the robot does not collide with it."""
+    """Adds a column that a robot is mounted on, in m; the robot does not collide with it."""
     spec.worldbody.add_geom(
         name=name,
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
@@ -141,7 +144,7 @@ def add_pedestal(
 
 
 def add_wrist_camera(spec: mujoco.MjSpec, name: str, tool_site: str, behind_m: float) -> None:
-    """A camera beside a tool that looks where it points; none if the robot has one so named."""
+    """Adds a camera beside a tool that looks along it, unless the robot has one of that name."""
     if spec.camera(name) is not None:
         return
     site = spec.site(tool_site)

@@ -1,4 +1,4 @@
-"""HomeShape: the space that a robot fills at home, as spheres in the frame it is mounted in."""
+"""HomeShape: the volume that a robot occupies at home, as spheres in its mounting frame."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ALONG = np.linspace(0, 1, 5)
 
 
 class HomeShape:
-    """Spheres along every capsule: what the safety kernel keeps clear."""
+    """Spheres along every capsule, the geometry that the safety kernel keeps clear."""
 
     def __init__(self, robot: RobotDescription, carried_by: str | None = None) -> None:
-        """Of the whole robot, or of a link and all that it carries."""
+        """Covers the whole robot, or the link `carried_by` and everything below it in the tree."""
         chosen = set(_carried(robot, carried_by or robot.root))
         kinematics = Kinematics(robot)
         base = matrix(robot.sim.base_pose.xyz, robot.sim.base_pose.rpy)
@@ -33,13 +33,13 @@ class HomeShape:
         self.radii: NDArray[np.float64] = np.concatenate(radii)
 
     def front(self, below: float, forward: float = 1.0) -> float:
-        """How far forward the robot extends below a height."""
+        """Largest extent in m along x (`forward` 1) or -x (-1) of the robot below a height."""
         low = self.centres[:, 2] - self.radii < below
         x = forward * self.centres[low, 0] + self.radii[low]
         return float(x.max(initial=-np.inf))
 
     def lowest(self, beyond: float, forward: float = 1.0) -> float:
-        """How low the robot hangs in front of a line."""
+        """Least height in m of the robot beyond a distance along x (`forward` 1) or -x (-1)."""
         ahead = forward * self.centres[:, 0] + self.radii > beyond
         return float((self.centres[ahead, 2] - self.radii[ahead]).min(initial=np.inf))
 

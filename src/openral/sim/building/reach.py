@@ -1,4 +1,4 @@
-"""Reach: where an arm can work on a horizontal surface, found by sampling its joints."""
+"""Reach: where an arm can work on a horizontal surface, found by sampling its joint positions."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from openral.sim.building.home_shape import HomeShape
 _SAMPLES = 6000
 _DOWN = -0.5  # a tool whose axis is within 60° of straight down counts as pointing down
 _FLOOR_STANDING_M = 0.1
-_HOME_GAP_M = 0.08  # between such a table and the arm at home
-_DROP = 0.42  # table below the shoulder, for robots that stand on the floor, over their reach
+_HOME_GAP_M = 0.08  # between the table of a standing robot and the arm at home
+_DROP = 0.42  # table below the shoulder of a standing robot, as a fraction of its reach
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What an arm can reach, in the frame that the robot is mounted in (x forward, z up)."""
+    """Workspace of an arm in the robot's mounting frame (x forward, z up), lengths in m."""
 
     effector: EndEffector
     joints: tuple[str, ...]
     """The joints that move this arm alone, root first."""
     shoulder: NDArray[np.float64]
-    """Where the arm's first joint is."""
+    """Position of the arm's first joint, (3,)."""
     forward: float
     """+1 when the arm works towards +x, -1 towards -x."""
     surface: float
-    """Height of a table that suits it: the mount's own, or below the shoulder of a standing one."""
+    """Height of a suitable table: the mount's own, or below the shoulder of a standing robot."""
     distance: float
-    """How far in front of the shoulder a task is best put."""
+    """Best distance of a task in front of the shoulder."""
     span: float
-    """How far from the shoulder the tool reaches on that table: the scale for a task's sizes."""
+    """Reach of the tool from the shoulder on that table: the scale for a task's sizes."""
 
 
 def end_effector(robot: RobotDescription, name: str | None) -> EndEffector:
@@ -75,7 +75,7 @@ def _chain(robot: RobotDescription, effector: EndEffector) -> list[Joint]:
 
 
 def survey(robot: RobotDescription, arm: str | None = None) -> Reach:
-    """Samples the arm's joints; the same answer every time."""
+    """Samples the joint positions of an arm, by default the first; deterministic."""
     effector = end_effector(robot, arm)
     joints = arm_joints(robot, effector)
     kinematics = Kinematics(robot)

@@ -1,4 +1,4 @@
-"""SceneTask: the part of a MuJoCo scene that places its objects and judges how they end up."""
+"""SceneTask: the part of a MuJoCo scene that places its objects and judges success."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ import numpy as np
 
 
 class Verdict(NamedTuple):
-    """How the task stands now."""
+    """State of the task at one moment."""
 
     success: bool
-    """Whether its criterion holds at this moment."""
+    """Whether the success criterion is met at this moment."""
     reward: float = 0.0
     """Higher is nearer to success."""
     failure: str | None = None
-    """Why it cannot be done any more."""
+    """Why the task can no longer be done; None: it can."""
 
 
 class SceneTask(Protocol):
-    """Judges by the task's objects alone, so that any robot may do it in any way."""
+    """Judges by the task's objects alone, so that any robot may do the task in any way."""
 
     @property
     def objects(self) -> tuple[str, ...]:
         """Names of the bodies whose poses observations carry."""
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """Called once with the compiled model and the data it will run on, before all else."""
+        """Called once, before all else, with the compiled model and the data it will run on."""
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
-        """Puts the objects where an episode starts; the robot is at home already."""
+        """Sets the objects' poses at the start of an episode; the robot is already at home."""
 
     def judge(self, data: mujoco.MjData) -> Verdict:
-        """How the task stands; body poses are up to date."""
+        """State of the task; body poses are up to date."""
 
 
 class NoTask:
-    """A world without a task: nothing to place, never done."""
+    """A scene without a task: nothing to place, never done."""
 
     objects: tuple[str, ...] = ()
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """Needs nothing of it."""
+        """Does nothing."""
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
-        """Leaves everything where the model has it."""
+        """Leaves all objects at the model's poses."""
 
     def judge(self, data: mujoco.MjData) -> Verdict:
         """Never done."""

@@ -16,20 +16,20 @@ class NoParameters(Model):
 
 @dataclass(frozen=True)
 class Setup:
-    """A checked order for a rollout."""
+    """Validated inputs of a rollout."""
 
     scene: SceneDescription
     robot: RobotDescription
     options: Model
     """The scene's options, as its own model."""
     criterion: str
-    """Which of the scene's criteria decides about success."""
+    """Which of the scene's criteria defines success."""
     parameters: Model
     """That criterion's parameters, as its own model."""
     cameras: tuple[str, ...] = ()
     """Keys of the cameras that observations carry."""
     quality: bool = False
-    """Whether pictures are drawn with shadows, reflections and antialiasing."""
+    """Whether images are rendered with shadows, reflections and antialiasing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SceneType:
     """A registered scene."""
 
     name: str
-    """What `world.scene` of a scene manifest calls it."""
+    """Its name in `world.scene` of a scene manifest."""
     summary: str
     """One line for people."""
     options: type[Model]
@@ -47,6 +47,6 @@ class SceneType:
     build: Callable[[Setup], SimRollout]
     """Makes the rollout."""
     fixed_robot: str | None = None
-    """Reference of the only robot that it takes, or None for a free-robot scene."""
+    """Reference of the only robot that it accepts, or None for a free-robot scene."""
     refuses: Callable[[RobotDescription], str | None] = field(default=lambda robot: None)
     """Why a robot cannot be used in it, or None."""

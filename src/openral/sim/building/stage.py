@@ -1,4 +1,4 @@
-"""Stage: a robot's model, placed where a scene wants it, for the scene to build around."""
+"""Stage: a robot's model at the pose that a scene wants, for the scene to build around."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Stage:
     """The robot in an empty world.
 
     What a scene adds to `spec` comes after the robot, so that the robot's bodies, joints and
-    actuators keep the lowest indices, whatever they are called. A floating robot is pinned.
+    actuators keep the lowest indices, whatever their names. A floating base is fixed.
     """
 
     def __init__(self, robot: RobotDescription, mount: Transform) -> None:
@@ -33,20 +33,20 @@ class Stage:
         add_sensors(self.spec, robot)
         self.root_pose = self._anchor(matrix(mount.xyz, mount.rpy))
         for key in list(self.spec.keys):
-            self.spec.delete(key)  # its length is the robot's alone
+            self.spec.delete(key)  # a keyframe fits the robot alone, not the scene
         self.bodies = len(self.spec.bodies)
         self.joints = len(self.spec.joints)
         self.actuators = len(self.spec.actuators)
 
     def compile(self) -> mujoco.MjModel:
-        """The model of robot and world."""
+        """Compiles the model of robot and scene."""
         try:
             return self.spec.compile()
         except (ValueError, mujoco.FatalError) as error:
             raise ConfigError(f"scene with '{self.robot.id}' does not compile: {error}") from None
 
     def _anchor(self, mount: Matrix) -> Matrix:
-        """Puts the root at the mount and pins it; further roots keep their place beside it."""
+        """Fixes the root at the mount; further roots keep their pose relative to it."""
         pose = self.robot.sim.base_pose
         target = mount @ matrix(pose.xyz, pose.rpy)
         roots = list(self.spec.worldbody.bodies)

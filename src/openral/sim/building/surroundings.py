@@ -1,4 +1,4 @@
-"""What stands around a robot, read off a compiled model."""
+"""Static boxes around a robot and extents of bodies, read from a compiled model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openral.sim.rollout import StaticBox
 
 
 def static_boxes(model: mujoco.MjModel, root_pose: NDArray[np.float64]) -> tuple[StaticBox, ...]:
-    """The solid boxes of the world body, in the frame of a robot's root."""
+    """The colliding boxes of the world body, in the robot's root frame."""
     to_root = np.linalg.inv(root_pose)
     found = []
     for geom in range(model.ngeom):
@@ -30,7 +30,7 @@ def static_boxes(model: mujoco.MjModel, root_pose: NDArray[np.float64]) -> tuple
 
 
 def body_half(model: mujoco.MjModel, body: int) -> tuple[float, float, float]:
-    """Half the size of the box about a body's geometry, along the body's own axes."""
+    """Half extents in m of the box around a body's geometry, along the body's own axes."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     first = int(model.body_geomadr[body])
     for geom in range(first, first + int(model.body_geomnum[body])):

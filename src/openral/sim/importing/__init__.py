@@ -1,1 +1,1 @@
-"""From an MJCF or URDF model to a robot manifest."""
+"""Imports an MJCF or URDF model as a robot manifest."""

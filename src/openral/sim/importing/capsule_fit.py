@@ -1,4 +1,4 @@
-"""One or two capsules that enclose a link: every point of it and of its convex hull.
+"""Fits one or two capsules that enclose a link: every point of it and of its convex hull.
 
 A plane cuts the hull into two convex pieces and each capsule contains the corners of one piece.
 A capsule is convex, so it contains its whole piece, and the two contain the whole hull.
@@ -33,9 +33,9 @@ from openral.sim.importing.hull import (
 
 __all__ = ["FittedCapsule", "fit_capsules"]
 
-_GAIN = 0.08  # a second capsule must save this part of the volume
+_GAIN = 0.08  # a second capsule must save this fraction of the volume
 _FRACTIONS = (0.2, 0.35, 0.5, 0.65, 0.8)
-_TRIED, _REFINED = 7, 3  # planes that are fitted, and of these the ones refined
+_TRIED, _REFINED = 7, 3  # number of planes that are fitted, and of these refined
 _EVALUATIONS = 24
 _COARSE = 512  # samples of the union while searching
 
@@ -54,9 +54,9 @@ class Cut:
 
 
 def fit_capsules(points: Array, max_capsules: int = 2) -> list[FittedCapsule]:
-    """Capsules of small volume whose union contains the points and their convex hull.
+    """Capsules of small volume whose union contains the points (n, 3) and their convex hull.
 
-    A second capsule is used only where it saves volume worth having. Deterministic.
+    A second capsule is used only where it saves a substantial part of the volume. Deterministic.
     """
     if max_capsules not in (1, 2):
         raise ConfigError(f"max_capsules is {max_capsules}; valid choices: 1, 2")
@@ -95,7 +95,7 @@ def split(hull: Hull, plane: Plane) -> Pieces | None:
 
 
 def _best_pair(points: Array, hull: Hull) -> Pair | None:
-    """The best pair found: planes are tried on a reduced hull, the result is made on the full."""
+    """The best pair found: planes are tried on a reduced hull, the result uses the full one."""
     extent = float(np.ptp(hull.vertices, axis=0).max())
     draft = convex_hull(reduce_hull(hull.vertices, tolerance=0.003 * extent, max_points=36))
     tried = [cut for plane in _promising(draft)[:_TRIED] if (cut := _cut(draft, plane))]
@@ -107,7 +107,7 @@ def _best_pair(points: Array, hull: Hull) -> Pair | None:
 
 
 def _cut(hull: Hull, plane: Plane, guess: Pair | None = None) -> Cut | None:
-    """Small capsules around the pieces at a plane, reached from a guess where there is one."""
+    """Small capsules around the pieces at a plane, optimised from a guess where there is one."""
     pieces = split(hull, plane)
     if pieces is None:
         return None
@@ -118,7 +118,7 @@ def _cut(hull: Hull, plane: Plane, guess: Pair | None = None) -> Cut | None:
 
 
 def _promising(hull: Hull) -> list[Plane]:
-    """Planes by the volume that quick capsules around their pieces would have, best first."""
+    """Planes ordered by the volume of quickly fitted capsules around their pieces, best first."""
     _, frame, _ = principal_frame(hull.vertices)
     ranked: list[tuple[float, Plane]] = []
     for normal in cube_directions() @ frame:

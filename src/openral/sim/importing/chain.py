@@ -1,4 +1,4 @@
-"""From a compiled MuJoCo model to the links and joints of a manifest."""
+"""Reads the links and joints of a manifest from a compiled MuJoCo model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Chain:
 
 
 def read_chain(model: mujoco.MjModel, extras: UrdfExtras, motors: Motors) -> Chain:
-    """The model's tree; raises ConfigError for what a manifest cannot say."""
+    """The model's kinematic tree; ConfigError for what a manifest cannot describe."""
     chain = Chain()
     roots = [body for body in range(1, model.nbody) if model.body_parentid[body] == 0]
     if not roots and not extras.root:
@@ -171,7 +171,7 @@ def _plain(value: float) -> float:
 
 
 def _reference(axis: NDArray[np.float64], slide: bool, reference: float) -> NDArray[np.float64]:
-    """What a model's reference position adds to the joint's frame."""
+    """Transform, 4×4, that a model's reference position adds to the joint's frame."""
     out = np.eye(4)
     if slide:
         out[:3, 3] = -reference * axis
@@ -199,17 +199,17 @@ def _link(model: mujoco.MjModel, body: int, name: str, shift: NDArray[np.float64
 
 
 def _shaped(link: Link, points: NDArray[np.float64]) -> Link:
-    """The link with capsules around the points and a hull to draw."""
+    """The link with capsules that enclose the points (n, 3), and a hull for rendering."""
     if len(points) == 0 or np.ptp(points, axis=0).max() < _SPECK_M:
         return link
     points = np.unique(np.round(points, 7), axis=0)
-    with contextlib.suppress(QhullError, ValueError):  # of flat shapes every point counts
+    with contextlib.suppress(QhullError, ValueError):  # a flat shape keeps every point
         points = points[ConvexHull(points).vertices]
     capsules = tuple(
         Capsule(
             p0=vec3(capsule.p0, 4),
             p1=vec3(capsule.p1, 4),
-            # Rounding moves the ends by less than the grid's diagonal; the radius makes up for it.
+            # Rounding moves the ends by up to half the grid's diagonal; the radius compensates.
             radius=round(math.ceil(capsule.radius / _GRID + math.sqrt(3) / 2) * _GRID, 4),
         )
         for capsule in fit_capsules(points)

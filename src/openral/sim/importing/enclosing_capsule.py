@@ -1,4 +1,4 @@
-"""The smallest capsule around a set of points."""
+"""Finds small capsules that enclose a set of points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from openral.sim.importing.hull import Array, principal_frame, segment_distances
 
-MIN_RADIUS = 1e-4  # m: a point or a line still gets a body that simulators accept
+MIN_RADIUS = 1e-4  # m: a point or a line still gets a volume that simulators accept
 
 _ROUNDS = 6
 _GRID = np.array([(x, y, z) for x in (0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)], dtype=float)
@@ -36,13 +36,13 @@ def cube_directions() -> Array:
 
 
 def around(points: Array, p0: Array, p1: Array) -> FittedCapsule:
-    """The capsule about a given segment that contains every point."""
+    """The capsule around a given segment that contains every point (n, 3)."""
     radius = float(segment_distances(points, p0, p1).max())
     return FittedCapsule(p0, p1, max(radius * (1 + 1e-12), MIN_RADIUS))
 
 
 def candidate_capsules(points: Array, count: int) -> list[FittedCapsule]:
-    """Good capsules from a fixed set of axes, best first: starts for `shrink`."""
+    """Good capsules from a fixed set of axes, best first: initial guesses for `shrink`."""
     _, frame, _ = principal_frame(points)
     axes = cube_directions() @ frame
     centre, radius = _enclosing_circles(points, axes)
@@ -63,7 +63,7 @@ def candidate_capsules(points: Array, count: int) -> list[FittedCapsule]:
 
 
 def _enclosing_circles(points: Array, axes: Array, steps: int = 14) -> tuple[Array, Array]:
-    """For each axis, nearly the smallest circle around the points seen along it."""
+    """Approximately the smallest circle around the points projected along each axis."""
     flat = points[None] - np.einsum("kn,kd->knd", axes @ points.T, axes)
     centre = (flat.max(axis=1) + flat.min(axis=1)) / 2
     rows = np.arange(len(axes))
@@ -80,7 +80,7 @@ def _enclosing_circles(points: Array, axes: Array, steps: int = 14) -> tuple[Arr
 
 
 def shrink(points: Array, start: FittedCapsule) -> FittedCapsule:
-    """A capsule around the points, of locally least volume, reached from `start`."""
+    """A capsule around the points of locally minimal volume, optimised from `start`."""
     scale = max(float(np.ptp(points, axis=0).max()), 1e-300)
     origin = points.mean(axis=0)
     local = (points - origin) / scale
@@ -102,7 +102,7 @@ def shrink(points: Array, start: FittedCapsule) -> FittedCapsule:
 
 
 def _volume(z: Array) -> tuple[float, Array]:
-    """Volume of the capsule z = (p0, p1, radius) over pi, and its gradient."""
+    """Volume of the capsule z = (p0, p1, radius) divided by pi, and its gradient."""
     span, radius = z[3:6] - z[:3], z[6]
     length = math.sqrt(span @ span + 1e-18)
     pull = radius * radius / length * span
@@ -111,7 +111,7 @@ def _volume(z: Array) -> tuple[float, Array]:
 
 
 def _solve(points: Array, start: Array) -> Array:
-    """Least volume such that the radius reaches every point (SLSQP with exact gradients)."""
+    """Minimises the volume with every point within the radius (SLSQP with exact gradients)."""
 
     def nearest(z: Array) -> tuple[Array, Array, Array]:
         span = z[3:6] - z[:3]
@@ -130,7 +130,7 @@ def _solve(points: Array, start: Array) -> Array:
 
     # Any: scipy's stubs know scalar constraints only.
     constraint: Any = {"type": "ineq", "fun": slack, "jac": slack_gradient}
-    with np.errstate(over="ignore", invalid="ignore"):  # a thread of points has no volume to lose
+    with np.errstate(over="ignore", invalid="ignore"):  # collinear points have no volume
         answer = minimize(
             _volume,
             start,

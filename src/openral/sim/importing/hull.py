@@ -1,4 +1,4 @@
-"""Convex hulls of link meshes, and how well capsules enclose them."""
+"""Convex hulls of link meshes, and measures of how well capsules enclose them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.errors import ConfigError
 
 Array = NDArray[np.float64]
 
-_FLAT = 1e-9  # an extent below this part of the largest one is no dimension
+_FLAT = 1e-9  # an extent below this fraction of the largest one is no dimension
 _SAMPLES = 1 << 14
 
 
@@ -49,7 +49,7 @@ class Hull:
 
 
 def as_points(points: Array) -> Array:
-    """The points as an (N, 3) float64 array; refuses other shapes, none, and non-finite ones."""
+    """The points as a float64 array (N, 3), N >= 1; ConfigError for other shapes or values."""
     array = np.asarray(points, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ConfigError(f"points have shape {array.shape}; valid: (N, 3) with N >= 1")
@@ -62,7 +62,7 @@ def as_points(points: Array) -> Array:
 def principal_frame(points: Array) -> tuple[Array, Array, Array]:
     """Mean, principal axes (rows, longest first) and the extent of the points along each.
 
-    An axis points to the side of the long tail, so that the frame moves with the points.
+    An axis points towards the longer tail, so that the frame moves with the points.
     """
     centre = points.mean(axis=0)
     centred = points - centre
@@ -75,7 +75,7 @@ def principal_frame(points: Array) -> tuple[Array, Array, Array]:
 
 
 def convex_hull(points: Array) -> Hull:
-    """The convex hull; flat, straight and single-point sets have one too."""
+    """The convex hull of points (N, 3), which may be coplanar, collinear or a single point."""
     points = as_points(points)
     centre, axes, extents = principal_frame(points)
     dimension = int(np.sum(extents > _FLAT * max(extents[0], 1e-300)))
@@ -83,7 +83,7 @@ def convex_hull(points: Array) -> Hull:
     while dimension >= 2:
         try:
             return _from_simplices(points, ConvexHull(local[:, :dimension]), dimension)
-        except QhullError:  # too flat for its arithmetic: a hull one dimension lower
+        except QhullError:  # too flat for its precision: a hull one dimension lower
             dimension -= 1
     ends = np.array([np.argmin(local[:, 0]), np.argmax(local[:, 0])])[: dimension + 1]
     span = np.arange(len(ends))
@@ -105,7 +105,7 @@ def _from_simplices(points: Array, hull: ConvexHull, dimension: int) -> Hull:
 
 
 def hull_volume(points: Array) -> float:
-    """Volume of the convex hull; 0 for a flat one."""
+    """Volume of the convex hull in m³; 0 for a flat one."""
     hull = convex_hull(points)
     if hull.dimension < 3:
         return 0.0
@@ -114,7 +114,7 @@ def hull_volume(points: Array) -> float:
 
 
 def reduce_hull(points: Array, tolerance: float = 0.0015, max_points: int = 40) -> Array:
-    """A subset of the hull's vertices whose hull comes within `tolerance` of every point.
+    """A subset of the hull's vertices whose hull is within `tolerance` in m of every point.
 
     Greedy: the vertex farthest outside is added until the tolerance or `max_points` is reached.
     """
@@ -137,7 +137,7 @@ def reduce_hull(points: Array, tolerance: float = 0.0015, max_points: int = 40) 
 
 
 def _spread(local: Array) -> list[int]:
-    """Points that span the space: each is the farthest from the flat through those before."""
+    """Indices of points that span the space: each is farthest from the span of those before."""
     chosen = [int(np.argmin(local[:, 0]))]
     rest = local - local[chosen[0]]
     for _ in range(local.shape[1]):
@@ -149,7 +149,7 @@ def _spread(local: Array) -> list[int]:
 
 
 def _beyond(local: Array, subset: Array, tolerance: float) -> Array:
-    """How far each point lies outside the subset's hull: a lower bound while above tolerance."""
+    """Distance of each point outside the subset's hull; a lower bound while above tolerance."""
     hull = ConvexHull(subset)
     bound: Array = np.max(local @ hull.equations[:, :-1].T + hull.equations[:, -1], axis=1)
     if bound.max() > tolerance:
@@ -186,7 +186,7 @@ def segment_distances(points: Array, p0: Array, p1: Array) -> Array:
 def outside(points: Array, capsules: Sequence[CapsuleLike]) -> Array:
     """Signed distance of each point to the union of capsules, positive outside.
 
-    Exact outside; inside it is the depth in the capsule that holds the point deepest.
+    Exact outside; inside it is the depth in the capsule that contains the point deepest.
     """
     if not capsules:
         raise ConfigError("outside() got 0 capsules; valid: 1 or more")
@@ -214,7 +214,7 @@ def union_volume(capsules: Sequence[CapsuleLike], samples: int = _SAMPLES) -> fl
 
 
 def _fill(capsule: CapsuleLike, samples: int) -> tuple[Array, Array]:
-    """Evenly spread points in a capsule, half in its cylinder, half in its caps; volume of each."""
+    """Evenly spread points in a capsule, half in its cylinder, half in its caps, and volumes."""
     span = capsule.p1 - capsule.p0
     length = float(np.linalg.norm(span))
     axis = span / length if length > 0 else np.array([0.0, 0.0, 1.0])

@@ -1,4 +1,4 @@
-"""Import: a robot manifest made from an MJCF or URDF model, ready for review."""
+"""Makes a robot manifest from an MJCF or URDF model, ready for review."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HAND_MODES = (
 
 @dataclass
 class Imported:
-    """A manifest and what a reviewer should look at."""
+    """A manifest and notes on what a reviewer should check."""
 
     robot: RobotDescription
     notes: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ def import_model(path: Path, robot_id: str | None = None) -> Imported:
     """Makes a manifest from an MJCF or URDF file."""
     extras = read_extras(path) if path.is_file() else UrdfExtras()
     spec = read_model(path)
-    if extras.root:  # a URDF: keep what MuJoCo would fold away
+    if extras.root:  # a URDF: keep what MuJoCo would merge or discard
         spec.compiler.fusestatic = False
         spec.compiler.discardvisual = False
     return import_spec(spec, clean(robot_id or path.stem, "robot"), path.name, extras)
@@ -123,7 +123,7 @@ def _home(model: mujoco.MjModel, joints: list[Joint]) -> dict[str, float]:
 
 
 def _end_effectors(model: mujoco.MjModel, chain: Chain) -> list[EndEffector]:
-    """One at each hand: the link that carries a gripper, else the last link of an arm."""
+    """One per arm: the link that carries a gripper, else the arm's last link."""
     below: dict[str, list[Joint]] = {}
     for joint in chain.joints:
         below.setdefault(joint.parent, []).append(joint)
@@ -152,7 +152,7 @@ def _end_effectors(model: mujoco.MjModel, chain: Chain) -> list[EndEffector]:
 
 
 def _leads_on(joint: Joint, below: dict[str, list[Joint]]) -> bool:
-    """Whether another arm joint hangs below this one."""
+    """Whether another arm joint follows further down the tree."""
     return any(
         (child.role is JointRole.ARM and child.moves) or _leads_on(child, below)
         for child in below.get(joint.child, [])
@@ -160,7 +160,7 @@ def _leads_on(joint: Joint, below: dict[str, list[Joint]]) -> bool:
 
 
 def _tool_point(model: mujoco.MjModel, chain: Chain, rigid: list[str], link: str) -> Transform:
-    """A site of the hand whose name says so, else the hand's own frame."""
+    """Pose of a site of the link that is named like a tool, else the link's own frame."""
     body_of = {name: body for body, name in chain.link_of_body.items()}
     for site in range(model.nsite):
         name = model.site(site).name.lower()
@@ -182,7 +182,7 @@ def _cameras(model: mujoco.MjModel, chain: Chain) -> list[Camera]:
     for index in range(model.ncam):
         body = int(model.cam_bodyid[index])
         if body == 0 and 0 not in chain.link_of_body:
-            continue  # a spectator in the world, not part of the robot
+            continue  # a camera of the scene, not part of the robot
         name = model.camera(index).name
         turn = Rotation.from_quat(model.cam_quat[index], scalar_first=True) * from_mujoco
         width, height = (int(v) for v in model.cam_resolution[index])
@@ -205,7 +205,7 @@ def _cameras(model: mujoco.MjModel, chain: Chain) -> list[Camera]:
 
 
 def _keep_apart(robot: RobotDescription, notes: list[str]) -> Imported:
-    """Allows the pairs of links that overlap always or at home; everything else stays checked."""
+    """Allows collisions of link pairs that overlap always or at home; all others are checked."""
     solid = [link.name for link in robot.links if link.capsules]
     checked = collision_pairs(robot)
     if not checked:

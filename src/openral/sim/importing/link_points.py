@@ -1,4 +1,4 @@
-"""The points that a link's geometry consists of: mesh vertices, and samples of primitives."""
+"""Points of a link's geometry: mesh vertices, and samples of primitives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RISE = np.linspace(-np.pi / 2, np.pi / 2, 13)
 
 
 def body_points(model: mujoco.MjModel, body: int) -> Points:
-    """All geometry points of a body in its own frame; none for a body without geometry."""
+    """All geometry points (n, 3) of a body in its own frame, in m; n = 0 without geometry."""
     parts = [
         _geom_points(model, geom) for geom in range(model.ngeom) if model.geom_bodyid[geom] == body
     ]
@@ -30,7 +30,7 @@ def _geom_points(model: mujoco.MjModel, geom: int) -> Points:
 def _local_points(model: mujoco.MjModel, geom: int) -> Points:
     kind = int(model.geom_type[geom])
     size = model.geom_size[geom]
-    # A polygon inside a circle falls short of it; widening it makes the samples enclose the shape.
+    # A polygon inscribed in a circle is smaller; widening it makes the samples enclose the shape.
     wide = 1 / np.cos(np.pi / len(_TURN))
     ring = np.stack([np.cos(_TURN), np.sin(_TURN)], 1) * wide
     if kind == int(mujoco.mjtGeom.mjGEOM_MESH):

@@ -1,4 +1,4 @@
-"""What drives a model's joints: limits, servo gains, followers and roles."""
+"""Motors: limits, servo gains, mimic joints and roles of a model's joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAUTIOUS = {"velocity": (1.0, 0.1), "effort": (10.0, 10.0)}  # rad, m
 
 
 def clean(name: str, fallback: str) -> str:
-    """A model's name as a manifest takes it."""
+    """A name of the model, made valid for a manifest."""
     text = re.sub(r"[^A-Za-z0-9_]", "_", name) or fallback
     return text if text[0].isalpha() else f"{fallback.rstrip('0123456789')}_{text}"
 
@@ -38,11 +38,11 @@ class Motors:
         self._mimics = self._couplings()
 
     def mimic(self, joint: int) -> Mimic | None:
-        """The joint that this one follows, if it does."""
+        """The joint that this one mimics, if any."""
         return self._mimics.get(joint)
 
     def drive(self, joint: int) -> Drive | None:
-        """Servo gains at the joint, where the model has a position servo."""
+        """Servo gains at the joint; None where the model has no position servo."""
         if joint not in self._actuators:
             return None
         actuator, slope = self._actuators[joint]
@@ -53,7 +53,7 @@ class Motors:
         return Drive(kp=float(f"{-stiffness * square:.6g}"), kd=float(f"{-damping * square:.6g}"))
 
     def limits(self, joint: int, kind: JointType) -> JointLimits:
-        """The joint's limits; those that the model does not state are cautious and noted."""
+        """The joint's limits; conservative ones, with a note, where the model states none."""
         model, name = self._model, self._model.joint(joint).name
         linear = kind is JointType.PRISMATIC
         position = None
@@ -70,7 +70,7 @@ class Motors:
         )
 
     def role(self, joint: int, child: str) -> JointRole:
-        """A guess from the joint's name, and from its link's where nothing hangs below that."""
+        """Guesses the role from the joint's name, and from that of its link if it is a leaf."""
         body = int(self._model.jnt_bodyid[joint])
         tip = body not in self._model.body_parentid
         names = f"{self._model.joint(joint).name} {child if tip else ''}".lower()
@@ -100,7 +100,7 @@ class Motors:
         return float(f"{min(found):.6g}") if found and min(found) > 0 else None
 
     def _of(self, joint: int) -> tuple[int, float] | None:
-        """The actuator that moves a joint and the length it gains per unit, tendons included."""
+        """The actuator that moves a joint, directly or by tendon, and its length per joint unit."""
         model = self._model
         for actuator in range(model.nu):
             kind, target = (
@@ -132,7 +132,7 @@ class Motors:
             offset, slope, *curve = (float(v) for v in model.eq_data[tie, :5])
             if b < 0 or any(curve) or slope == 0 or a in mimics or b in mimics:
                 continue
-            # MuJoCo says a = offset + slope·b; the joint with the motor leads, else the first.
+            # In MuJoCo a = offset + slope·b; the joint with the motor leads, else the first.
             if self._direct(b) and not self._direct(a):
                 mimics[a] = Mimic(joint=self._name(b), multiplier=slope, offset=offset)
             else:

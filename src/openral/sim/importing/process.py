@@ -1,6 +1,6 @@
-"""Imports a model in a process of its own: a file from anywhere can neither hang nor fill this one.
+"""Imports a model in a separate process: an untrusted file can neither hang nor fill this one.
 
-`python -m openral.sim.importing.process MODEL ID`: the manifest and its notes as JSON.
+`python -m openral.sim.importing.process MODEL ID` prints the manifest and its notes as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REFUSED = 2
 
 
 def import_apart(path: Path, robot_id: str | None, timeout_s: float) -> Imported:
-    """Like `import_model`; ConfigError too for a model that takes too long or too much memory."""
+    """Like `import_model`; also ConfigError for a model that takes too much time or memory."""
     command = [sys.executable, "-m", "openral.sim.importing.process", str(path), robot_id or ""]
     try:
         done = subprocess.run(
@@ -40,7 +40,7 @@ def import_apart(path: Path, robot_id: str | None, timeout_s: float) -> Imported
 
 
 def main() -> int:
-    """Exit code 2 with a sentence for what is no model."""
+    """Runs the import; exit code 2 with a message for a file that is no valid model."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     limit = min(MAX_MEMORY_BYTES, memory)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

@@ -1,4 +1,4 @@
-"""What a URDF says that MuJoCo's compiler drops: speed limits, mimic joints, the root's name."""
+"""Reads what MuJoCo's compiler drops from a URDF: speed limits, mimic joints, the root's name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openral.manifest.joint import Mimic
 
 @dataclass
 class UrdfExtras:
-    """Facts by the names of the URDF."""
+    """Root link, limits and mimic joints, by the names in the URDF."""
 
     root: str | None = None
     root_mass: float = 0.0
@@ -22,7 +22,7 @@ class UrdfExtras:
 
 
 def read_extras(path: Path) -> UrdfExtras:
-    """Reads a URDF; an MJCF file simply has no extras."""
+    """Reads a URDF file; an MJCF file has no extras."""
     try:
         robot = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:

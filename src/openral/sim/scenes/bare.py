@@ -1,4 +1,4 @@
-"""bare: the robot alone on a floor, for deploying a twin without a world."""
+"""The scene bare: the robot alone on a floor, for deploying a twin without surroundings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Cameras, depth and lidars of a MuJoCo model."""
+"""Cameras, depth cameras and lidars of a MuJoCo model."""

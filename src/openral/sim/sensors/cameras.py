@@ -1,4 +1,4 @@
-"""Which camera of a model a name means: the one rule for sensors, keys and scene cameras."""
+"""Resolves camera names: the one rule for sensors, keys and scene cameras of a model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Cameras:
                 self.info[name] = _scene_camera(model, index, name)
 
     def index(self, camera: str) -> int:
-        """The model's index of a camera, given by name or by key."""
+        """Index in the model of a camera, given by name or by key."""
         return self._index[self.named(camera).name]
 
     def named(self, camera: str) -> CameraInfo:
@@ -57,7 +57,7 @@ class Cameras:
         raise ConfigError(f"no camera '{camera}'; {choices(camera, self.info, 'cameras')}")
 
     def lens(self, camera: str, size: tuple[int, int] | None) -> Intrinsics:
-        """The pinhole model of a picture of that size."""
+        """The pinhole model for an image of `size` (width, height), by default the camera's own."""
         info = self.named(camera)
         if size is None:
             return info.lens
@@ -66,7 +66,7 @@ class Cameras:
 
 def _scene_camera(model: mujoco.MjModel, index: int, name: str) -> CameraInfo:
     width, height = (int(v) for v in model.cam_resolution[index])
-    if width < 16 or height < 16:  # a model that says nothing has one pixel
+    if width < 16 or height < 16:  # a model that states no resolution has one pixel
         width, height = _DEFAULT_RESOLUTION
     f = height / 2 / math.tan(math.radians(float(model.cam_fovy[index])) / 2)
     lens = Intrinsics(fx=f, fy=f, cx=(width - 1) / 2, cy=(height - 1) / 2)

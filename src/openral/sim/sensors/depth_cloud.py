@@ -1,4 +1,4 @@
-"""Depth images to organised point clouds."""
+"""Converts depth images to organised point clouds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from openral.sim.rollout import Depth
 
 
 def unproject(depth: Depth, lens: Intrinsics) -> Depth:
-    """Height × width × 3 points in the optical frame: z forward, x right, y down."""
+    """Points (height, width, 3) in m in the optical frame (z forward, x right, y down).
+
+    `depth` is (height, width) in m along the optical axis.
+    """
     height, width = depth.shape
     x = (np.arange(width, dtype=np.float32) - np.float32(lens.cx)) / np.float32(lens.fx)
     y = (np.arange(height, dtype=np.float32) - np.float32(lens.cy)) / np.float32(lens.fy)
@@ -24,7 +27,7 @@ def unproject(depth: Depth, lens: Intrinsics) -> Depth:
 
 
 def camera_range(robot: RobotDescription, camera: str) -> tuple[float, float]:
-    """Nearest and farthest distance that a camera can measure; any for one of the scene's own."""
+    """Nearest and farthest distance in m of a depth camera; unlimited for any other camera."""
     for sensor in robot.cameras:
         if sensor.name == camera and isinstance(sensor, DepthCamera):
             return sensor.range_m

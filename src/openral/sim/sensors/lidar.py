@@ -16,14 +16,14 @@ _FULL_TURN = 2 * math.pi
 
 
 def beam_angles(lidar: Lidar) -> Vector:
-    """Angle of each beam about the scanner's z axis; a full turn does not measure its end twice."""
+    """Angle of each beam about the scanner's z axis in rad; a full turn excludes its end."""
     first, last = lidar.angle_rad
     full = abs(last - first - _FULL_TURN) < 1e-9
     return np.linspace(first, last, lidar.beams, endpoint=not full)
 
 
 class PlanarLidar:
-    """Casts all beams at once; the robot's own bodies neither answer nor hide what is behind."""
+    """Casts all beams at once; the robot's own bodies are transparent."""
 
     def __init__(
         self, robot: RobotDescription, model: mujoco.MjModel, name: str, own_bodies: range
@@ -39,12 +39,12 @@ class PlanarLidar:
         angles = beam_angles(self.lidar)
         self._local = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
         self._own = np.isin(model.geom_bodyid, np.arange(own_bodies.start, own_bodies.stop))
-        # A group that holds nothing but the robot need not be cast at all.
+        # A geom group that contains only the robot need not be cast at all.
         others = set(model.geom_group[~self._own].tolist())
         self._groups = np.array([group in others for group in range(6)], np.uint8)
 
     def scan(self, data: mujoco.MjData) -> Depth:
-        """Ranges from the first angle on: infinite beyond reach, minus infinite too near (REP 117).
+        """Ranges (beams,) in m, first angle first; inf: out of range, -inf: too near (REP 117).
 
         Body poses must be up to date.
         """
@@ -63,7 +63,7 @@ class PlanarLidar:
         total = np.full(len(directions), -1.0)
         open_beams = np.arange(len(directions))
         travelled = np.zeros(len(directions))
-        # A beam that meets the robot goes on from there; a few crossings reach the outside.
+        # A beam that hits the robot continues from there; a few crossings reach the outside.
         for _ in range(16):
             if not len(open_beams):
                 break
@@ -89,7 +89,7 @@ class PlanarLidar:
         geom = np.full(len(beams), -1, np.int32)
         found = np.full(len(beams), -1.0)
         fresh = travelled[beams] == 0
-        if fresh.all():  # all beams leave from one point: one call for all of them
+        if fresh.all():  # all beams start at one point: one call for all of them
             mujoco.mj_multiRay(
                 self._model, data, start, directions[beams].ravel(), self._groups, 1, -1,
                 geom, found, None, len(beams), far,

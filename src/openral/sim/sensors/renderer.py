@@ -22,14 +22,14 @@ _MAX_SIDE = 4096
 
 
 class WrongThread(OpenralError):  # noqa: N818
-    """A renderer was used on another thread than the one that it belongs to."""
+    """A renderer was used on a thread other than the one that owns it."""
 
 
 class Renderer:
-    """Draws a model from its cameras; a GL context is made when the first picture is asked for.
+    """Renders a model from its cameras; the GL context is created with the first image.
 
-    The fast default leaves out shadows, reflections and antialiasing. The thread that draws first
-    owns the context: GL forbids any other.
+    The fast default omits shadows, reflections and antialiasing. The thread that renders first
+    owns the context: GL forbids any other. Sizes are (width, height) in pixels.
     """
 
     def __init__(self, model: mujoco.MjModel, quality: bool = False) -> None:
@@ -43,12 +43,12 @@ class Renderer:
     def colour(
         self, data: mujoco.MjData, camera: int | mujoco.MjvCamera, size: tuple[int, int]
     ) -> Image:
-        """A picture, height × width × 3."""
+        """An RGB image, uint8 (height, width, 3)."""
         renderer = self._ready(data, camera, size)
         return np.asarray(renderer.render())
 
     def depth(self, data: mujoco.MjData, camera: int, size: tuple[int, int]) -> Depth:
-        """Distances along the view in metres, infinite where nothing is."""
+        """Depth (height, width) along the optical axis in m, infinite where nothing is hit."""
         renderer = self._ready(data, camera, size)
         renderer.enable_depth_rendering()
         try:
@@ -62,9 +62,9 @@ class Renderer:
     def depth_and_segments(
         self, data: mujoco.MjData, camera: int, size: tuple[int, int]
     ) -> tuple[Depth, Segments]:
-        """Distances, and the geom behind each pixel, -1 where there is none: drawn once for both.
+        """Depth, and the geom id of each pixel, -1 where there is none: rendered once for both.
 
-        MuJoCo draws depth in the colours of its segments, which are still there to be read.
+        MuJoCo renders depth in the colours of its segments, which can still be read afterwards.
         """
         depth = self.depth(data, camera, size)
         renderer = self._by_size[size]
@@ -75,18 +75,18 @@ class Renderer:
         segment += colours[..., 2].astype(np.int32) << 16
         geoms = renderer.scene.geoms[: renderer.scene.ngeom]
         kind = int(mujoco.mjtObj.mjOBJ_GEOM)
-        behind = np.full(len(geoms) + 1, -1, np.int32)  # segment 0 is where nothing is
+        behind = np.full(len(geoms) + 1, -1, np.int32)  # segment 0 is the background
         for geom in geoms:
             if geom.segid != -1 and int(geom.objtype) == kind:
                 behind[geom.segid + 1] = geom.objid
         return depth, np.flipud(behind[segment])
 
     def segments(self, data: mujoco.MjData, camera: int, size: tuple[int, int]) -> Segments:
-        """The geom behind each pixel, -1 where there is none."""
+        """The geom id of each pixel, (height, width), -1 where there is none."""
         return self.depth_and_segments(data, camera, size)[1]
 
     def close(self) -> None:
-        """Frees the GL contexts; drawing again makes new ones."""
+        """Releases the GL contexts; rendering again creates new ones."""
         for renderer in self._by_size.values():
             renderer.close()
         self._by_size.clear()

@@ -1,1 +1,1 @@
-"""Twins: MuJoCo models made from manifests, and checks of both."""
+"""Twins: MuJoCo models made from manifests, their bindings, checks and renders."""

@@ -1,4 +1,4 @@
-"""Binding: which joints and actuators of a MuJoCo model are the manifest's, in its order."""
+"""Binding: maps the manifest's joints, in its order, to joints and actuators of a MuJoCo model."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _PREFIX = re.compile(r"^[a-z]+[0-9]+_(?=.)")
 
 @dataclass(frozen=True)
 class _Servo:
-    """A position servo: it rests where `slope * q + intercept` equals its control."""
+    """A position servo: in equilibrium its control equals `slope * q + intercept`."""
 
     actuator: int
     slope: float
     intercept: float
     leverage: float
-    """Joint torque per force of the actuator."""
+    """Joint torque per actuator force."""
 
 
 class JointMap:
@@ -49,15 +49,15 @@ class JointMap:
         ]
 
     def positions(self, data: mujoco.MjData) -> Vector:
-        """Measured joint positions in the manifest's order."""
+        """Measured joint positions in the manifest's order, rad and m."""
         return np.asarray(data.qpos[self.qpos], float)
 
     def velocities(self, data: mujoco.MjData) -> Vector:
-        """Measured joint velocities in the manifest's order."""
+        """Measured joint velocities in the manifest's order, rad/s and m/s."""
         return np.asarray(data.qvel[self.qvel], float)
 
     def place(self, data: mujoco.MjData, q: ArrayLike) -> None:
-        """Puts the robot at q, followers included, without stepping."""
+        """Sets the joint positions to `q` (dof,), mimic joints included, without stepping."""
         data.qpos[self.qpos] = q
         for address, joint in self._followers:
             assert joint.mimic is not None
@@ -86,23 +86,23 @@ class Binding(JointMap):
         servos = [self._servo(joint) for joint in robot.driven]
         self.ctrl = np.array([servo.actuator for servo in servos], dtype=int)
         self.leverage = np.array([servo.leverage for servo in servos])
-        """Joint torque per force of the joint's actuator."""
+        """Joint torque per actuator force of each joint, (dof,)."""
         self._slope = np.array([servo.slope for servo in servos])
         self._intercept = np.array([servo.intercept for servo in servos])
         self._direct = bool((self._slope == 1).all() and (self._intercept == 0).all())
 
     def command(self, data: mujoco.MjData, q: ArrayLike) -> None:
-        """Sets the servos' targets."""
+        """Sets the servos' targets to joint positions `q` (dof,)."""
         data.ctrl[self.ctrl] = self.to_ctrl(q)
 
     def to_ctrl(self, q: ArrayLike) -> Vector:
-        """Controls that hold the joints at q; may be q itself."""
+        """Controls that hold the joints at `q` (dof,); may return `q` itself."""
         if self._direct:
             return np.asarray(q, float)
         return np.asarray(self._slope * np.asarray(q, float) + self._intercept)
 
     def from_ctrl(self, ctrl: ArrayLike) -> Vector:
-        """The joint positions that controls hold."""
+        """Joint positions that the controls hold; the reverse of `to_ctrl`."""
         return np.asarray((np.asarray(ctrl, float) - self._intercept) / self._slope)
 
     def _servo(self, joint: Joint) -> _Servo:
@@ -124,7 +124,7 @@ class Binding(JointMap):
         raise CapabilityMismatch(f"no actuator of the model drives joint '{joint.name}'")
 
     def _reach(self, actuator: int, joint: Joint) -> tuple[float, float] | None:
-        """How the actuator's length follows from the joint's position, as slope and offset."""
+        """Actuator length as a linear function of the joint's position: slope and offset."""
         model, target = self.model, int(self.model.actuator_trnid[actuator, 0])
         gear = float(model.actuator_gear[actuator, 0])
         kind = int(model.actuator_trntype[actuator])
@@ -149,10 +149,10 @@ class Binding(JointMap):
 
 
 def joint_index(names: Sequence[str]) -> dict[str, int]:
-    """Joint ids by name, for the names of all joints in the model's order, unnamed ones as "".
+    """Joint ids by name; `names` are all joints in the model's order, unnamed ones as "".
 
-    A prefix such as robot0_ may be left out where that is neither another joint's exact name nor
-    ambiguous: with two arms, robot0_joint1 and robot1_joint1 stay what they are.
+    A prefix such as robot0_ may be omitted where the rest is neither another joint's exact name
+    nor ambiguous: with two arms, robot0_joint1 and robot1_joint1 need their prefixes.
     """
     exact = {name: index for index, name in enumerate(names) if name}
     bare = {name: _PREFIX.sub("", name, count=1) for name in exact}

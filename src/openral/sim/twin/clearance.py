@@ -1,4 +1,4 @@
-"""How far a robot's links keep apart, by their capsules."""
+"""Self-clearance of a robot: distances between the capsules of its links."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SelfClearance:
         self._couples = np.array(couples, int).reshape(-1, 3)
 
     def distances(self, q: ArrayLike) -> Array:
-        """Smallest distance of each pair, (rows, pairs); negative where capsules overlap."""
+        """Least distance of each pair in m, (n, pairs), for `q` (n, dof); negative: overlap."""
         poses = self._kinematics.poses(np.atleast_2d(np.asarray(q, float)))
         out = np.full((len(poses), len(self.pairs)), np.inf)
         if not len(self._couples):
@@ -53,13 +53,13 @@ class SelfClearance:
 
 
 def segment_distances(a: Array, b: Array) -> Array:
-    """Distances between segments; the last two axes are end and coordinate."""
+    """Distances between segments; the last two axes are end point and coordinate."""
     u, v, w = a[..., 1, :] - a[..., 0, :], b[..., 1, :] - b[..., 0, :], a[..., 0, :] - b[..., 0, :]
     uu, vv, uv = (u * u).sum(-1), (v * v).sum(-1), (u * v).sum(-1)
     uw, vw = (u * w).sum(-1), (v * w).sum(-1)
     tiny = 1e-18
-    # The best point of a for the infinite lines, then b's for it, then a's for that: exact once
-    # clamped in both orders; the four ends cover the rest.
+    # The nearest point of a for infinite lines, then b's for it, then a's for that: exact once
+    # clamped in both orders; the four end points cover the rest.
     s = np.clip((uv * vw - vv * uw) / np.maximum(uu * vv - uv * uv, tiny), 0, 1)
     t = np.clip((uv * s + vw) / np.maximum(vv, tiny), 0, 1)
     s = np.clip((uv * t - uw) / np.maximum(uu, tiny), 0, 1)
@@ -73,7 +73,7 @@ def segment_distances(a: Array, b: Array) -> Array:
 
 
 def random_positions(robot: RobotDescription, rows: int, seed: int = 0) -> Array:
-    """Joint positions drawn evenly from the limits; a joint without limits takes a whole turn."""
+    """Joint positions (rows, dof) drawn uniformly within the limits, ±pi where there are none."""
     low, high = np.array([joint.position_range for joint in robot.driven]).reshape(-1, 2).T
     low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
     return np.random.default_rng(seed).uniform(low, high, (rows, len(low)))

@@ -1,4 +1,4 @@
-"""Where a robot's MuJoCo model comes from: its twin, Menagerie, an installed package or a file."""
+"""Loads a robot's MuJoCo model: its twin, or from Menagerie, an installed package or a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load_spec(robot: RobotDescription, uri: str | None = None) -> mujoco.MjSpec:
 
 
 def read_model(path: Path) -> mujoco.MjSpec:
-    """Parses an MJCF or URDF file; a file that MuJoCo refuses is a ConfigError with its reason."""
+    """Parses an MJCF or URDF file; ConfigError with MuJoCo's reason if it is invalid."""
     if not path.is_file():
         raise ModelUnavailable(f"no model file {path}")
     try:
@@ -33,7 +33,7 @@ def read_model(path: Path) -> mujoco.MjSpec:
 
 
 def resolve(uri: str, download: bool = True) -> Path:
-    """The file behind a model URI; raises ModelUnavailable with what to install or set."""
+    """The file of a model URI; ModelUnavailable says what to install or set."""
     scheme, _, rest = uri.partition(":")
     sources: dict[str, Callable[[str, bool], Path]] = {
         "menagerie": _menagerie,
@@ -63,7 +63,7 @@ def _package(rest: str, download: bool) -> Path:
         raise ModelUnavailable(
             f"model package:{rest} needs the package '{module}': pip install {distribution}"
         )
-    # A distribution keeps its models beside its code or among the environment's shared data.
+    # A distribution has its models beside its code or in the environment's shared data.
     shared = Path(sysconfig.get_path("data")) / "share" / module
     folders = [*map(Path, found.submodule_search_locations), shared]
     for folder in folders:

@@ -1,4 +1,4 @@
-"""RootPoses: a snapshot of body poses, seen from a robot's root when somebody looks."""
+"""RootPoses: a snapshot of body poses, transformed to a robot's root frame on access."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from openral.sim.rollout import Vector
 
 
 class RootPoses(Mapping[str, Vector]):
-    """Poses by name: x y z, then quaternion w x y z; computed late, as most steps nobody asks.
+    """Poses (7,) by name: x y z, quaternion w x y z; computed lazily: most steps need none.
 
-    The arrays given are the snapshot's own.
+    The snapshot takes ownership of the given arrays, which are in the world frame.
     """
 
     __slots__ = ("_names", "_positions", "_quaternions", "_to_root")

@@ -1,4 +1,4 @@
-"""Puts a manifest's cameras, lidars and tool points into a MuJoCo model."""
+"""Adds a manifest's cameras, lidars and tool points to a MuJoCo model."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def camera_name(camera: Camera | DepthCamera) -> str:
 
 
 def quaternion(rpy: Vec3) -> list[float]:
-    """MuJoCo's w x y z of roll, pitch, yaw."""
+    """MuJoCo's quaternion w x y z of roll, pitch, yaw in rad."""
     return list(Rotation.from_euler("xyz", rpy).as_quat(scalar_first=True))
 
 
 def add_sensors(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
-    """Adds what the robot's model lacks: a site for each tool point and lidar, and each camera."""
+    """Adds what the model lacks: a site for each tool point and lidar, and each camera."""
     poses: dict[str, tuple[str, Mount | Transform]] = {
         effector.name: (effector.link, effector.tcp) for effector in robot.end_effectors
     }
@@ -50,7 +50,7 @@ def add_sensors(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
 
 
 def _add_camera(spec: mujoco.MjSpec, robot: RobotDescription, camera: Camera | DepthCamera) -> None:
-    """Adds a camera whose lens is the manifest's at whatever size it is rendered."""
+    """Adds a camera with the manifest's intrinsics, at whatever size it is rendered."""
     mount, lens, (width, height) = camera.mount, camera.lens, camera.resolution
     body, place = _on_body(spec, robot, mount.link, matrix(mount.xyz, mount.rpy))
     place[:3, :3] = place[:3, :3] @ _TO_MUJOCO
@@ -67,7 +67,7 @@ def _add_camera(spec: mujoco.MjSpec, robot: RobotDescription, camera: Camera | D
 def _on_body(
     spec: mujoco.MjSpec, robot: RobotDescription, link: str, place: NDArray[np.float64]
 ) -> tuple[mujoco.MjsBody, NDArray[np.float64]]:
-    """The body that carries a link, and a pose in the link's frame as seen from that body."""
+    """The body that carries a link, and a pose in the link's frame, transformed to that body."""
     start = link
     while (body := spec.body(body_name(robot.link(link)))) is None:
         joint = robot.parent_joint.get(link)

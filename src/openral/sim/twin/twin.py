@@ -1,4 +1,4 @@
-"""Twins: the MuJoCo model of a robot, made from its manifest alone."""
+"""Makes a twin: the MuJoCo model of a robot, from its manifest alone."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from openral.sim.twin.sensor_mounts import add_sensors, body_name, quaternion
 
 TIMESTEP_S = 0.002
 
-# Geometry groups: MuJoCo draws 0 to 2 unless asked for more.
+# Geometry groups: MuJoCo renders 0 to 2 by default.
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 
 _COLOURS = ((0.93, 0.93, 0.94, 1.0), (0.27, 0.47, 0.74, 1.0))
 _CAPSULE_COLOUR = (0.2, 0.75, 0.35, 0.3)
 
-# A servo without stated gains is critically damped and this fast.
+# A servo without stated gains is critically damped with this bandwidth.
 _BANDWIDTH_RAD_S = 30.0
-# Share of the damping that stops a joint within one step; twice that and it swings for ever.
+# Fraction of the damping that stops a joint within one step; at 2 it oscillates forever.
 _DAMPING_SHARE = 1.5
 _MIMIC_SOLREF = (0.004, 1.0)
 
@@ -76,7 +76,7 @@ def _add_bodies(
     if floating:
         body.add_freejoint(name="floating_base")
     bodies = {root.name: body}
-    waiting: dict[str, list[Joint]] = {}  # joints of bodiless frames, by the frame's name
+    waiting: dict[str, list[Joint]] = {}  # joints of massless frames, by the frame's name
     for joint in joints_from_root(robot):
         chain = [*waiting.pop(joint.parent, []), joint]
         link = robot.link(joint.child)
@@ -101,7 +101,7 @@ def _add_joint(robot: RobotDescription, body: mujoco.MjsBody, joint: Joint) -> N
     added = body.add_joint(name=joint_name(joint), type=kind, axis=list(joint.axis))
     added.armature = joint.dynamics.armature
     added.frictionloss = joint.dynamics.friction
-    # Newer MuJoCo has a polynomial of the speed here; only its linear term is the joint's damping.
+    # Newer MuJoCo has a polynomial in the velocity; only its linear term is the joint's damping.
     damping = np.zeros(np.shape(added.damping))
     damping.flat[0] = joint.dynamics.damping
     added.damping = damping
@@ -166,7 +166,7 @@ def _add_geometry(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, colour:
 
 
 def _has_volume(points: tuple[Vec3, ...]) -> bool:
-    """Whether points span a body that can be drawn, rather than a flat or tiny one."""
+    """Whether points span a volume that can be rendered, rather than a flat or tiny one."""
     if len(points) < 4:
         return False
     spread = np.linalg.svd(np.asarray(points) - np.mean(points, axis=0), compute_uv=False)
@@ -188,7 +188,7 @@ def _set_inertia(body: mujoco.MjsBody, link: Link) -> None:
         body.explicitinertial = True
         body.mass = link.mass
         body.ipos = list(link.com or (0.0, 0.0, 0.0))
-        body.inertia = [0.4 * link.mass * 0.03**2] * 3  # a ball of 3 cm
+        body.inertia = [0.4 * link.mass * 0.03**2] * 3  # a solid ball of radius 3 cm
 
 
 def _add_servos(spec: mujoco.MjSpec, robot: RobotDescription, drives: dict[str, Drive]) -> None:
@@ -216,7 +216,7 @@ def _add_mimics(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
 
 
 def _add_excludes(spec: mujoco.MjSpec, robot: RobotDescription) -> None:
-    """Only the pairs that the safety kernel checks can touch in the twin."""
+    """Only pairs of links that the safety kernel checks can collide in the twin."""
     checked = {frozenset(pair) for pair in collision_pairs(robot)}
     solid = [link for link in robot.links if link.solid]
     for index, a in enumerate(solid):
@@ -242,9 +242,9 @@ def _add_home(spec: mujoco.MjSpec, robot: RobotDescription, floating: bool) -> N
 def _realisable(
     robot: RobotDescription, drives: dict[str, Drive], model: mujoco.MjModel
 ) -> dict[str, Drive]:
-    """The drives with no more damping than a timestep can carry.
+    """The drives with damping limited to what a time step can resolve.
 
-    A servo at its force limit that turns a joint's speed round within one step never comes to rest.
+    A servo at its force limit that reverses a joint's velocity in one step never comes to rest.
     """
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -261,7 +261,7 @@ def _realisable(
 
 
 def _tuned(robot: RobotDescription, joints: list[Joint], model: mujoco.MjModel) -> dict[str, Drive]:
-    """Gains for joints that state none, from the inertia that each feels at home."""
+    """Gains for joints that state none, from the effective inertia of each at home."""
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)

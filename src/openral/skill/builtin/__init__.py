@@ -1,1 +1,1 @@
-"""Skills that ship, and what they are made of."""
+"""The built-in skills and their components."""

@@ -1,4 +1,4 @@
-"""Arm: inverse kinematics of one arm of a robot, with the tool pointing where it is told."""
+"""Arm: inverse kinematics of one arm of a robot, for a tool position and a pointing direction."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ Vector = NDArray[np.float64]
 
 _DELTA = 1e-6
 _DAMPING = 1e-4
-# A radian off the axis costs as much as so many metres; less when that leads nowhere.
+# Position error in m that costs as much as 1 rad of axis error; smaller weights are tried when a
+# larger one finds no solution.
 _AXIS_WEIGHTS_M = (0.05, 0.005, 0.0005)
 _REST_WEIGHT = 1e-3
 _MAX_STEP_RAD = 0.25
-_EDGE = 0.01  # keeps this far from joint limits, over the range
+_EDGE = 0.01  # margin to the joint limits, as a fraction of the range
 
 
 class Arm:
-    """Solves for tool points in the world frame; all other joints stay where they are."""
+    """Solves for tool positions in the world frame; joints of other parts keep their seed values.
+
+    `root_pose` is the robot's root in the world, 4×4; by default the two frames coincide.
+    """
 
     def __init__(
         self, robot: RobotDescription, effector: EndEffector, root_pose: Vector | None = None
@@ -40,7 +44,7 @@ class Arm:
         self.rest = np.array(robot.home_position)[self.columns]
 
     def tool(self, q: Vector) -> Vector:
-        """The tool's pose, 4×4, or one for each row of q."""
+        """Tool pose (4, 4) in the world for joint positions (dof,); (n, 4, 4) for (n, dof)."""
         poses = self.kinematics.poses(q)
         pose = poses[..., self._link, :, :]
         return np.asarray(self._root @ pose @ self._tool)
@@ -53,10 +57,10 @@ class Arm:
         tolerance_m: float = 1e-3,
         iterations: int = 80,
     ) -> Vector | None:
-        """Joint positions near `seed` with the tool at a point and its z along an axis.
+        """Joint positions (dof,) near `seed` with the tool at `point` and its z along `axis`.
 
-        The point is met within the tolerance or there is no answer; the axis is met as well as
-        the arm can.
+        `point` is in m and `axis` a unit vector, both in the world frame. The point is met within
+        the tolerance or the result is None; the axis is met as closely as the arm can.
         """
         for weight in _AXIS_WEIGHTS_M:
             found = self._descend(point, axis, seed, weight, tolerance_m, iterations)
@@ -106,7 +110,7 @@ class Arm:
 
 
 def _errors(poses: Vector, point: Vector, axis: Vector, weight: float) -> Vector:
-    """Position error and weighted axis error of each pose, (rows, 6)."""
+    """Position error and weighted axis error of each pose, shape (n, 6)."""
     off = np.cross(axis, poses[:, :3, 2])
     away = (poses[:, :3, 2] @ axis < 0)[:, None]  # beyond 90° the cross product shrinks again
     length = np.linalg.norm(off, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""hold, home and random: skills that need no eyes."""
+"""The skills hold, home and random, which need no camera."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openral.sim.rollout import Observation
 from openral.skill.skill import Rows, SkillContext
 
 _SPEED = 0.3  # of each joint's limit
-_ARRIVED = 0.03  # rad or m: what a servo under load may leave
+_ARRIVED = 0.03  # rad or m: position error that a servo under load may leave
 
 
 class HoldParameters(Model):
@@ -18,7 +18,7 @@ class HoldParameters(Model):
 
 
 class Hold:
-    """Stays at the joint positions of the first observation."""
+    """Holds the joint positions of the first observation."""
 
     cameras: tuple[str, ...] = ()
 
@@ -27,11 +27,11 @@ class Hold:
         self._target: Rows | None = None
 
     def reset(self, seed: int) -> None:
-        """Forgets where it held."""
+        """Forgets the hold position."""
         self._target = None
 
     def act(self, observation: Observation) -> Rows:
-        """One row: where it was."""
+        """Returns one row, shape (1, dof): the hold position."""
         if self._target is None:
             self._target = observation.joint_positions.copy()
         return self._target[None].copy()
@@ -42,7 +42,7 @@ class HomeParameters(Model):
 
 
 class Home:
-    """Goes to the manifest's home pose in a straight line of joint space, and stays."""
+    """Moves to the manifest's home pose along a straight line in joint space, and stays there."""
 
     cameras: tuple[str, ...] = ()
 
@@ -55,17 +55,17 @@ class Home:
         self._went = False
 
     def reset(self, seed: int) -> None:
-        """Forgets that it went."""
+        """Forgets that it has moved."""
         self._went = False
 
     def finished(self, observation: Observation) -> bool:
-        """Whether it has gone, and arrived."""
+        """Whether it has moved and arrived at home."""
         return self._went and bool(
             np.abs(observation.joint_positions - self._home).max(initial=0.0) < _ARRIVED
         )
 
     def act(self, observation: Observation) -> Rows:
-        """All rows of the way home."""
+        """Returns the whole path home, shape (n, dof)."""
         self._went = True
         start = observation.joint_positions
         count = int(np.ceil(np.max(np.abs(self._home - start) / self._step, initial=1.0)))
@@ -83,7 +83,7 @@ class RandomParameters(Model):
 
 
 class Random:
-    """Wanders about home, seeded: the same seed gives the same motion."""
+    """Moves at random around home; the same seed gives the same motion."""
 
     cameras: tuple[str, ...] = ()
 
@@ -104,12 +104,12 @@ class Random:
         self._last: Rows | None = None
 
     def reset(self, seed: int) -> None:
-        """Starts the motion that belongs to the seed."""
+        """Restarts the random sequence from a seed."""
         self._rng = np.random.default_rng(seed)
         self._last = None
 
     def act(self, observation: Observation) -> Rows:
-        """Rows towards a random pose, no faster than the joints allow."""
+        """Returns rows (n, dof) towards a random pose, within the joints' speed limits."""
         row = observation.joint_positions if self._last is None else self._last
         target = self._rng.uniform(self._low, self._high)
         rows = []

@@ -1,4 +1,4 @@
-"""PathCheck: whether the safety kernel would let a path of joint positions pass."""
+"""PathCheck: whether the safety kernel would accept a path of joint positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATE_AGE_NS = 30_000_000
 
 
 class PathCheck:
-    """A kernel of the planner's own: what it refuses would be refused on the way to the motors."""
+    """The planner's own kernel: what it refuses would be refused on the path to the motors too."""
 
     def __init__(self, context: SkillContext) -> None:
         self._rate_hz = context.rate_hz
@@ -29,10 +29,13 @@ class PathCheck:
         """Why the last path was refused, in a sentence."""
 
     def clear(self, start: Rows, rows: Rows, speed: Rows | None = None) -> bool:
-        """Whether rows of joint positions, begun at `start` with a joint speed, would pass."""
-        self._now += 1_000_000  # a kernel refuses to judge while its clock stands still
+        """Whether the kernel would accept rows (n, dof) of joint positions that begin at `start`.
+
+        `start` and `speed` are the joint positions and velocities before the first row, (dof,).
+        """
+        self._now += 1_000_000  # a kernel refuses to validate while its clock stands still
         self._kernel.reset()
-        # On the graph the kernel goes by a state that was measured a moment ago.
+        # On the graph the kernel uses a state that was measured shortly before.
         self._kernel.set_state(start, speed, stamp_ns=self._now - _STATE_AGE_NS)
         if self._base_columns:
             x, y, yaw = (float(start[column]) for column in self._base_columns)
@@ -44,7 +47,7 @@ class PathCheck:
         return bool(verdict.accepted)
 
     def _base(self, q: Rows) -> Rows:
-        """The base frame's pose in the root's: not the same for a mobile robot."""
+        """Pose of the base frame in the root frame, 4×4: on a mobile robot the two differ."""
         poses = self._root_to_base.poses(q)
         return np.asarray(poses[self._root_to_base.links.index(self._robot.base_frame)])
 

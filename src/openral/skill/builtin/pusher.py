@@ -1,4 +1,4 @@
-"""Pusher: joint paths that take a hand over, down to and along a table."""
+"""Pusher: joint paths that move a hand over, down to and along a table."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ _STEP_M = 0.02  # between two solved points of a straight line
 
 @dataclass(frozen=True)
 class Pace:
-    """How far one row may go."""
+    """The largest step from one row to the next."""
 
     joints: Vector
-    """Each joint, in rad or m."""
+    """Of each joint, (dof,), in rad or m."""
     travel: float
-    """The tool, in metres."""
+    """Translation of the tool, in m."""
     turn: float
-    """The tool, in radians."""
+    """Rotation of the tool, in rad."""
 
 
 class Pusher:
-    """Straight lines of the tool above a table, as rows of joint positions."""
+    """Straight tool paths above a table, as rows (n, dof) of joint positions."""
 
     def __init__(self, arm: Arm, shape: ToolShape, table: float, gap: float, pace: Pace) -> None:
         self.arm, self.shape = arm, shape
         self.table = table
-        """Height of the table's top."""
+        """Height of the table's top in the world, in m."""
         self.gap = gap
-        """What the hand keeps from it when it is at height zero."""
+        """Clearance between hand and table at height zero, in m."""
         self._pace = pace
 
     def over(self, xy: Vector, height: float, seed: Vector) -> Vector | None:
-        """Joint positions with the hand's lowest point at a height over the table."""
+        """Joint positions (dof,) with the hand's lowest point `height` above the gap; None if none.
+
+        `xy` is the tool's position in the world and `height` is over table and gap, both in m.
+        """
         goal = self.table + self.gap + height
         q, z = seed, goal - self.shape.lowest(self.arm.tool(seed)) + self.arm.tool(seed)[2, 3]
         for _ in range(4):
@@ -58,9 +61,9 @@ class Pusher:
     def line(
         self, q: Vector, xy: Vector, height: float, travel: float | None = None
     ) -> Vector | None:
-        """Rows of a straight line of the tool from where it is at q; None if it leads nowhere.
+        """Rows of a straight tool path from the pose at `q` to `xy` and `height`; None if none.
 
-        `travel` is how far one row may go, where that is less than the pace.
+        `travel` limits the tool's translation per row, in m, where that is less than the pace.
         """
         tool = self.arm.tool(q)
         start = np.array([*tool[:2, 3], self.shape.lowest(tool) - self.table - self.gap])
@@ -76,18 +79,18 @@ class Pusher:
         return self.timed(np.array(path), travel)
 
     def swing(self, q: Vector, xy: Vector, height: float) -> Vector | None:
-        """Rows of a straight line in joint space to a fresh solution, where no line leads."""
+        """Rows of a straight joint-space path to a fresh IK solution, where `line` finds none."""
         found = self.over(xy, height, self.rested(q))
         return None if found is None else self.timed(np.array([q, found]))
 
     def rested(self, q: Vector) -> Vector:
-        """The same with the arm at home."""
+        """`q` with the arm's joints at home."""
         out = np.array(q)
         out[self.arm.columns] = self.arm.rest
         return out
 
     def timed(self, path: Vector, travel: float | None = None) -> Vector:
-        """Rows along a path, no faster than the joints and the tool may go."""
+        """Resamples a path (m, dof) into rows that respect the pace of joints and tool."""
         tools = self.arm.tool(path)
         joints = np.max(np.abs(np.diff(path, axis=0)) / self._pace.joints, axis=1)
         most = min(self._pace.travel, travel or np.inf)

@@ -1,4 +1,4 @@
-"""scripted-push: pushes the cube onto the goal, with any arm that can reach them."""
+"""The skill scripted-push: pushes the cube onto the goal, with any arm that can reach both."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from openral.skill.skill import Rows, SkillContext
 Vector = NDArray[np.float64]
 
 _JOINT_SPEED = 0.5  # of each joint's limit
-_WAIT_ROWS = 10  # after a look that led to no plan
-_CORNER = 1.42  # a cube's corner is this much farther than its side
+_WAIT_ROWS = 10  # held after an observation that led to no plan
+_CORNER = 1.42  # a cube's corner is this much farther from its centre than its side
 _ROOM_M = 0.01
-_SIDE = 1.6  # what is above so many half edges does not push
-_LIFT_M = 0.006  # over the cube, besides the gap
+_SIDE = 1.6  # parts of the hand above this many half edges do not push
+_LIFT_M = 0.006  # above the cube, in addition to the gap
 _GAP_STEP_M = 0.003
 _MAX_GAP_M = 0.08
 _PROBE_M = 0.02
@@ -41,7 +41,7 @@ class PushParameters(Model):
 
 
 class ScriptedPush:
-    """Goes behind the cube, pushes towards the goal, looks again, until the cube is there."""
+    """Moves behind the cube, pushes it towards the goal and observes again, until it is there."""
 
     cameras: tuple[str, ...] = ()
 
@@ -65,12 +65,12 @@ class ScriptedPush:
         self._pushing = False
 
     def reset(self, seed: int) -> None:
-        """Starts afresh."""
+        """Forgets the last episode."""
         self._pusher, self._row, self._pushing = None, None, False
         self._speed = np.zeros_like(self._speed)
 
     def act(self, observation: Observation) -> Rows:
-        """The next stroke, approach or retreat; the present targets once nothing is left to do."""
+        """Returns the next stroke, approach or retreat; holds once nothing is left to do."""
         root = self._context.root_pose
         cube, goal = (
             (root[:3, :3] @ observation.objects[name][:3] + root[:3, 3])[:2]
@@ -83,7 +83,7 @@ class ScriptedPush:
         self._seen = observation.joint_positions
         rows = self._next(self._pusher, cube, goal)
         if rows is not None and not self._check.clear(self._row, rows, self._speed):
-            self._pusher.gap += _GAP_STEP_M  # a little higher, where the hand is a little freer
+            self._pusher.gap += _GAP_STEP_M  # slightly higher, where the hand has more clearance
             rows = None
         if rows is None:
             self._pushing = False
@@ -126,7 +126,7 @@ class ScriptedPush:
         return None
 
     def _behind(self, pusher: Pusher, q: Rows, cube: Vector, towards: Vector) -> Vector | None:
-        """Where the tool must be for the hand to be just behind the middle of the cube."""
+        """Tool position (x, y) that puts the hand just behind the cube's middle; None if none."""
         wanted = cube - (_CORNER * self._half + _ROOM_M) * towards
         point = wanted
         for _ in range(4):
@@ -162,7 +162,7 @@ class ScriptedPush:
         return self._leave(pusher) if rows is None else rows
 
     def _leave(self, pusher: Pusher) -> Rows | None:
-        """Backs off upwards; the next look decides what follows."""
+        """Retreats upwards; the next observation decides what follows."""
         assert self._row is not None
         tool = pusher.arm.tool(self._row)
         self._pushing = False
@@ -171,7 +171,7 @@ class ScriptedPush:
         return pusher.line(self._row, tool[:2, 3], 2 * self._half + _LIFT_M)
 
     def _begin(self, cube: Vector, observation: Observation) -> Pusher:
-        """Chooses the arm, closes its hand and learns the table's height."""
+        """Chooses the arm, closes its gripper and derives the table's height from the cube's."""
         assert self._row is not None
         context, robot = self._context, self._context.robot
         effector = self._nearest(cube)
@@ -202,7 +202,7 @@ class ScriptedPush:
         )
 
     def _keep_off(self, pusher: Pusher, cube: Vector) -> None:
-        """Finds the least gap to the table at which the kernel lets the hand move along it."""
+        """Raises the gap until the kernel accepts motion along the table, and by one step more."""
         assert self._row is not None
         while pusher.gap < _MAX_GAP_M:
             at = pusher.over(cube, 0.0, pusher.rested(self._row))

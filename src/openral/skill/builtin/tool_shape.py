@@ -1,4 +1,4 @@
-"""ToolShape: the space that a hand fills about its tool point, gripper closed."""
+"""ToolShape: the volume that a hand with its gripper closed occupies around the tool point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAME_M = 0.004
 
 
 def closed_position(robot: RobotDescription, effector: EndEffector) -> float | None:
-    """The gripper joint's position that brings the fingers together, None without a gripper."""
+    """Position of the gripper joint, rad or m, with the fingers together; None: no gripper."""
     if effector.gripper is None:
         return None
     joint = robot.joint(effector.gripper)
@@ -37,7 +37,7 @@ def closed_position(robot: RobotDescription, effector: EndEffector) -> float | N
 
 
 class ToolShape:
-    """Spheres of the hand in the tool's frame: z out of the hand."""
+    """Spheres along the hand's capsules, in the tool frame (z points out of the hand)."""
 
     def __init__(self, robot: RobotDescription, effector: EndEffector) -> None:
         kinematics = Kinematics(robot)
@@ -57,16 +57,17 @@ class ToolShape:
         self.centres, self.radii = np.concatenate(centres), np.concatenate(radii)
 
     def lowest(self, tool: Vector) -> float:
-        """Height of the hand's lowest point for a tool pose."""
+        """Height in m of the hand's lowest point for a tool pose (4, 4) in the world."""
         return float((self._heights(tool) - self.radii).min(initial=float(tool[2, 3])))
 
     def contact(self, tool: Vector, direction: Vector, below: float) -> Vector:
-        """Where the hand, pushed in a horizontal direction, touches first below a height.
+        """First contact point (x, y) of the hand, moved along `direction`, below a height.
 
-        In the world, x and y; the middle of what touches at the same time.
+        In the world frame, in m; `direction` is a horizontal unit vector (2,). The middle of all
+        points that touch at the same time.
         """
         offsets = self.centres @ tool[:2, :3].T
-        # A sphere that only dips below the height is as wide there as the plane cuts it.
+        # A sphere that lies only partly below the height is as wide there as its cross-section.
         over = np.maximum(0.0, self._heights(tool) - below)
         low = over < self.radii
         if not low.any():
@@ -83,7 +84,7 @@ class ToolShape:
 
 
 def _carried(robot: RobotDescription, link: str) -> list[str]:
-    """The link, what is rigidly fixed to it either way, and everything that it carries."""
+    """The rigid group of links that `link` belongs to, and everything further down the tree."""
     while (joint := robot.parent_joint.get(link)) is not None and not joint.moves:
         link = joint.parent
     found = [link]

@@ -1,1 +1,1 @@
-"""Episodes of a skill in simulated scenes, without a graph."""
+"""Evaluation of skills: episodes in simulated scenes, without the graph."""

@@ -14,33 +14,33 @@ from openral.manifest.skill import Representation
 from openral.sim.rollout import SimRollout, Step, Surveyed
 from openral.skill.skill import Rows, Skill, SkillContext
 
-_FREE_RUN_S = 10.0  # an episode of a scene without a task
+_FREE_RUN_S = 10.0  # length of an episode in a scene without a task
 
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """How an episode went."""
+    """Outcome of one episode."""
 
     episode: int
     seed: int
     success: bool
     steps: int
     failure: str | None
-    """Why it could not be done, None when it was or when the steps ran out."""
+    """Why the task cannot be done; None on success or when the steps ran out."""
     reward: float
-    """Sum over its steps."""
+    """Sum of the rewards of all steps."""
     sim_s: float
-    """Duration on the scene's clock."""
+    """Duration in simulated time: steps over control rate."""
     wall_s: float
-    """Duration on the wall's."""
+    """Duration in wall time."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The result as a dictionary for JSON."""
         return asdict(self)
 
 
 def skill_context(rollout: SimRollout) -> SkillContext:
-    """What a skill may know about a rollout."""
+    """What a skill may know about a rollout, whose actions must be joint positions."""
     scene = rollout.scene
     if rollout.action_representation is not Representation.JOINT_POSITION:
         raise CapabilityMismatch(
@@ -70,7 +70,7 @@ def run_episode(
     seed: int,
     watch: Callable[[Step], None] | None = None,
 ) -> EpisodeResult:
-    """Runs rows until the episode ends; `watch` sees every step."""
+    """Runs a skill until the episode ends; `watch` is called with every step."""
     started = time.perf_counter()
     observation = rollout.reset(seed)
     skill.reset(seed)

@@ -23,7 +23,7 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be evaluated."""
+    """Scene, skill and robot of an evaluation."""
 
     scene: str
     """Id or file of the scene."""
@@ -37,7 +37,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The result."""
+    """Results of an evaluation."""
 
     order: Order
     robot: str
@@ -50,11 +50,11 @@ class Evaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % confidence interval of that share."""
+        """Wilson's 95 % confidence interval of the success rate."""
         return wilson(sum(e.success for e in self.episodes), len(self.episodes))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The results as a dictionary for JSON."""
         low, high = self.interval
         return {
             "scene": self.order.scene,
@@ -87,7 +87,7 @@ def evaluate(
     video: Video | None = None,
     progress: Callable[[EpisodeResult], None] | None = None,
 ) -> Evaluation:
-    """Runs episodes with the seeds that follow one another, from the scene's own by default.
+    """Runs episodes with consecutive seeds, by default from the scene's own.
 
     An episode's outcome depends on its seed alone, not on the number of workers.
     """
@@ -97,7 +97,7 @@ def evaluate(
     if video is not None and workers > 1:
         raise ConfigError(f"a video is made by one worker, not by {workers}")
     seeds = list(range(first, first + count))
-    rollout, skill = _make(order)  # whatever is wrong with the order is said here, once
+    rollout, skill = _make(order)  # an invalid order is reported here, once
     found = []
     try:
         if workers == 1 or count == 1:

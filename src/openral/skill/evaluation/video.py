@@ -30,7 +30,7 @@ class Video:
         self._frames: list[Image] = []
 
     def watcher(self, rollout: SimRollout) -> Callable[[Step], None]:
-        """To be called after every step of an episode."""
+        """A callback that records frames: to be called after every step of an episode."""
         camera = self._camera or _best_camera(rollout)
         every = max(1, round(rollout.scene.control_rate_hz / _FPS))
 
@@ -42,7 +42,7 @@ class Video:
         return watch
 
     def save(self) -> Path:
-        """Writes the file, making its folder if need be."""
+        """Writes the file, creating its folder if necessary."""
         if not self._frames:
             raise ConfigError("no frames were recorded")
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Episodes on several processes; this one works too, so that the others' start costs nothing."""
+"""Runs jobs on several processes; this one works too, so that the others' start costs nothing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def run_on(
     make: Callable[[], Callable[[Job], Result]],
     own: Callable[[Job], Result],
 ) -> Iterator[Result]:
-    """Results as they come. `make` builds a worker's function in its own process; `own` is ours.
+    """Yields results as they arrive, in any order.
 
-    A worker that fails or dies ends the run with its reason.
+    `make` builds the job function inside each worker process; `own` is that of this process. A
+    worker that fails or dies ends the run with its reason.
     """
-    # A fresh interpreter each: a forked GL context or thread pool does not survive.
+    # A fresh interpreter each: a GL context or thread pool does not survive a fork.
     context = multiprocessing.get_context("spawn")
     counter, results = context.Value("i", 0), context.Queue()
     others = [
@@ -54,7 +55,7 @@ def _work(make: Callable[[], Any], jobs: list[Any], counter: Any, results: Any) 
         function = make()
         while (index := _take(counter, len(jobs))) is not None:
             results.put((function(jobs[index]), None))
-    except Exception as error:  # whatever it is, the parent reports it
+    except Exception as error:  # any failure is raised in the parent
         results.put((None, error))
 
 

@@ -1,1 +1,1 @@
-"""The process that a policy runs in, and what it is denied."""
+"""The process that a policy runs in, and its confinement."""

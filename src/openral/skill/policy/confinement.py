@@ -1,6 +1,6 @@
-"""Takes from this process all that a policy does not need, before any of the policy's code runs.
+"""Confines this process to what a policy needs, before any of the policy's code runs.
 
-It goes on where a system lacks one of the means, and says which.
+Where a system lacks one of the mechanisms, it continues with the others and reports which.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ _AMBIENT_RAISE = 2
 _CAPABILITY_VERSION = 0x20080522
 _DAC_OVERRIDE, _DAC_READ_SEARCH = 1, 2
 _FIRST_USER = 1_900_000_000
-"""User ids from here on are nobody's: beyond those of people, services and containers."""
+"""User ids from here on are unassigned: beyond those of people, services and containers."""
 _CACHES = ("XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME")
 _OOM_FIRST = "1000"
 
 
 def confine(limits: PolicyLimits, folder: Path, number: int) -> list[str]:
-    """Returns what this system could not do, in sentences. `number`: told apart by it from others.
+    """Confines this process; returns what this system could not do, in sentences.
 
-    To be called while the process has one thread.
+    `folder` is the policy's own writable folder; `number` sets its user id apart from that of
+    other policies. To be called while the process has one thread.
     """
     lacking = []
-    with suppress(OSError):  # whoever asks for too much is the first that the system ends
+    with suppress(OSError):  # the OOM killer ends the policy first
         Path("/proc/self/oom_score_adj").write_text(_OOM_FIRST)
     os.environ |= {"TMPDIR": str(folder), "RES_OPTIONS": "use-vc"}
     writable = [folder, *_caches(), *map(Path, limits.folders)]
@@ -56,7 +57,7 @@ def confine(limits: PolicyLimits, folder: Path, number: int) -> list[str]:
 
 
 def _caches() -> Iterable[Path]:
-    """The user's folders for what is downloaded and compiled."""
+    """The user's cache folders for downloads and compiled code, created where missing."""
     places = [Path(os.environ[name]) for name in _CACHES if os.environ.get(name)]
     for place in [*places, Path("~/.cache").expanduser()]:
         with suppress(OSError):
@@ -65,7 +66,7 @@ def _caches() -> Iterable[Path]:
 
 
 def _set_limits(limits: PolicyLimits) -> None:
-    """Root's own processes are not limited in number: a watch counts them."""
+    """Limits memory and tasks; RLIMIT_NPROC does not bind root, so the warden counts as well."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for kind, wanted in (
         (resource.RLIMIT_DATA, limits.memory),
@@ -77,7 +78,7 @@ def _set_limits(limits: PolicyLimits) -> None:
 
 
 def _tasks_of(uid: int) -> int:
-    """How many processes and threads a user has now, as the system counts them."""
+    """Number of processes and threads of a user, as the system counts them."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, KeyError, ValueError):
@@ -89,14 +90,14 @@ def _tasks_of(uid: int) -> int:
 
 
 def _become(uid: int, folder: Path, may_write: bool) -> None:
-    """Another user than root, who may read all files, since that is what root's weights need.
+    """Switches from root to user `uid`, which may read all files: the weights may be root's.
 
-    He may write them too where Landlock says which: root's cache is among them.
+    With `may_write` it may write them too, where Landlock restricts which: root's cache is one.
     """
     os.chown(folder, uid, uid)
     capabilities = [_DAC_READ_SEARCH, *([_DAC_OVERRIDE] if may_write else [])]
     _prctl(_PR_SET_KEEPCAPS, 1)
-    os.setgroups(os.getgroups())  # for devices that belong to a group
+    os.setgroups(os.getgroups())  # keeps access to devices that belong to a group
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     mask = sum(1 << capability for capability in capabilities)
@@ -107,7 +108,7 @@ def _become(uid: int, folder: Path, may_write: bool) -> None:
         raise OSError(ctypes.get_errno(), "its capabilities could not be given up")
     for capability in capabilities:
         _prctl(_PR_CAP_AMBIENT, _AMBIENT_RAISE, capability)
-    _prctl(_PR_SET_DUMPABLE, 1)  # its own /proc/self is its own again
+    _prctl(_PR_SET_DUMPABLE, 1)  # makes /proc/self accessible to it again
 
 
 def _prctl(option: int, *arguments: int) -> None:

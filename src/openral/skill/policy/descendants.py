@@ -1,4 +1,4 @@
-"""A process's descendants: counted, weighed and ended, also those that keep forking."""
+"""Counts, measures and ends a process's descendants, even those that keep forking."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans() -> None:
-    """Whatever a child leaves behind becomes this process's own child."""
+    """Makes this process a subreaper: orphaned descendants become its own children."""
     import ctypes
 
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def descendants() -> set[int]:
-    """All processes below this one that are not just waiting to be reaped."""
+    """PIDs of all processes below this one."""
     found: set[int] = set()
     fresh = list(_children(os.getpid()))
     while fresh:
@@ -45,12 +45,12 @@ def _tasks(pid: int) -> list[Path]:
 
 
 def task_count(pids: set[int]) -> int:
-    """Processes and threads."""
+    """Number of processes and threads."""
     return sum(len(_tasks(pid)) for pid in pids)
 
 
 def resident(pids: set[int]) -> int:
-    """Bytes in memory, quickly: what processes share counts for each of them."""
+    """Resident memory in bytes, fast to read: shared pages count for each process."""
     total = 0
     for pid in pids:
         with suppress(OSError, IndexError):
@@ -59,7 +59,7 @@ def resident(pids: set[int]) -> int:
 
 
 def shared_out(pids: set[int]) -> int:
-    """Bytes in memory, what processes share counted once; where that is not told, as `resident`."""
+    """Proportional memory (PSS) in bytes: shared pages count once; `resident` where unreadable."""
     total = 0
     for pid in pids:
         try:
@@ -71,7 +71,7 @@ def shared_out(pids: set[int]) -> int:
 
 
 def end_descendants() -> None:
-    """Stops all before it kills them: what cannot run cannot fork. Goes on until none is left."""
+    """Kills descendants until none is left; stops them first: a stopped process cannot fork."""
     while True:
         stopped: set[int] = set()
         while fresh := descendants() - stopped:
@@ -87,7 +87,7 @@ def end_descendants() -> None:
 
 
 def _reap() -> bool:
-    """Whether there are children left."""
+    """Reaps children for up to 0.2 s; returns whether any are left."""
     give_up = time.monotonic() + 0.2
     while time.monotonic() < give_up:
         try:

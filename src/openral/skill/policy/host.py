@@ -1,4 +1,4 @@
-"""PolicyHost: where a policy runs. Everything here returns at once; answers are polled for."""
+"""PolicyHost: the interface to a policy, wherever it runs; its replies are polled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openral.skill.skill import Finishing, Skill, SkillContext
 
 @dataclass(frozen=True)
 class PolicyOrder:
-    """What is to be made."""
+    """The policy to load."""
 
     entry_point: str
     """Name of the skill in `skill.library`."""
@@ -25,53 +25,53 @@ class PolicyOrder:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The policy is ready."""
+    """Reply: the policy is loaded."""
 
     cameras: tuple[str, ...]
-    """Keys of the cameras that it needs."""
+    """Keys of the cameras that the policy needs."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What it answered to an observation."""
+    """Reply: the policy's output for one observation."""
 
     rows: Any
-    """As the policy gave them; None: it is done."""
+    """As the policy returned them, unchecked; None: the skill is done."""
     seconds: float
-    """That it took."""
+    """Inference time."""
 
 
 class PolicyHost(Protocol):
-    """One policy, somewhere. After PolicyFailed it is of no use any more."""
+    """One policy; calls do not wait for it unless it runs inline. Unusable after PolicyFailed."""
 
     def begin(self, order: PolicyOrder, timeout_s: float) -> None:
-        """Starts to load it."""
+        """Starts to load the policy."""
 
     def reset(self, seed: int) -> None:
         """Begins an episode."""
 
     def ask(self, observation: Observation, timeout_s: float) -> None:
-        """Starts to think."""
+        """Starts inference on an observation."""
 
     def poll(self) -> Loaded | Answer | None:
-        """What has come since; raises PolicyFailed, or what loading refused with."""
+        """The next reply, None if there is none; raises PolicyFailed or the error of loading."""
 
     def rest(self) -> None:
-        """A goal has ended; the next one may be for the same policy."""
+        """Called when a goal has ended; the next one may use the same policy."""
 
     def close(self) -> None:
-        """Lets it go, also in the middle of a thought."""
+        """Releases the policy, also during inference."""
 
 
 class InlinePolicy:
-    """Runs the policy on the caller's thread: for lock-step, where nothing else may happen."""
+    """Runs the policy on the caller's thread: for lock-step, where nothing runs concurrently."""
 
     def __init__(self) -> None:
         self._skill: Skill | None = None
         self._reply: Loaded | Answer | None = None
 
     def begin(self, order: PolicyOrder, timeout_s: float) -> None:
-        """Loads it."""
+        """Loads the policy."""
         self._skill = load(order)
         self._reply = Loaded(tuple(self._skill.cameras))
 
@@ -81,26 +81,26 @@ class InlinePolicy:
         self._skill.reset(seed)
 
     def ask(self, observation: Observation, timeout_s: float) -> None:
-        """Thinks."""
+        """Runs inference."""
         assert self._skill is not None
         self._reply = think(self._skill, observation)
 
     def poll(self) -> Loaded | Answer | None:
-        """What has come."""
+        """The last reply, once."""
         reply, self._reply = self._reply, None
         return reply
 
     def rest(self) -> None:
-        """Lets it go: every goal begins alike."""
+        """Releases the policy, so that every goal starts from the same state."""
         self.close()
 
     def close(self) -> None:
-        """Lets it go."""
+        """Releases the policy."""
         self._skill = None
 
 
 def load(order: PolicyOrder) -> Skill:
-    """Makes the skill; what it refuses stays an OpenralError, all else is a PolicyFailed."""
+    """Makes the skill; an OpenralError is passed on, any other exception is a PolicyFailed."""
     try:
         return make_skill(order.entry_point, order.context, order.parameters)
     except OpenralError:
@@ -110,7 +110,7 @@ def load(order: PolicyOrder) -> Skill:
 
 
 def think(skill: Skill, observation: Observation) -> Answer:
-    """One answer; whatever the policy raises is a PolicyFailed."""
+    """Runs inference once; any exception of the policy is a PolicyFailed."""
     began = time.perf_counter()
     try:
         done = isinstance(skill, Finishing) and skill.finished(observation)

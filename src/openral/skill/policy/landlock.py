@@ -1,4 +1,4 @@
-"""Landlock: a process that may read, but write only where it is told, and signal only its own."""
+"""Landlock: restricts a process to reading, writing in given folders and signalling its own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _SCOPE_SOCKETS, _SCOPE_SIGNALS = 1 << 0, 1 << 1
 _SIGNALS_SINCE = 6
 _DEVICES = ("null", "zero", "full", "random", "urandom", "dri", "kfd", "nvidia*")
-"""What a policy computes with. Serial ports, cameras and input devices are not among them."""
+"""Devices that a policy computes with; serial ports, cameras and input devices are excluded."""
 
 
 def version() -> int:
-    """What the system offers; 0: nothing."""
+    """The Landlock version that the system offers; 0: none."""
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, _VERSION)))
 
 
@@ -34,10 +34,10 @@ def scopes_signals() -> bool:
 
 
 def restrict(writable: Iterable[Path]) -> None:
-    """For this thread, its future threads and children; needs no_new_privs.
+    """Restricts this thread, its future threads and children; needs no_new_privs.
 
-    It reads everything but devices, writes beneath `writable`, and can neither trace nor read the
-    memory, environment or descriptors of processes outside.
+    They may read everything but devices, write beneath `writable` and use `_DEVICES`; they can
+    neither trace nor read the memory, environment or descriptors of processes outside.
     """
     known = version()
     rights = _FIRST_RIGHTS
@@ -65,7 +65,7 @@ def restrict(writable: Iterable[Path]) -> None:
 def _allow(libc: ctypes.CDLL, ruleset: int, place: Path, rights: int) -> None:
     try:
         descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # what is not there needs no right
+    except OSError:  # a path that does not exist needs no rule
         return
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):

@@ -1,4 +1,4 @@
-"""A policy in a process of its own: whatever it does, it can be ended, and nobody waits for it."""
+"""Runs a policy in its own process: it can always be ended and never blocks the runner."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from openral.skill.policy.wire import ReplyReader, receive_request, reply, reque
 
 _WARDEN = "openral.skill.policy.warden"
 _KEY_VARIABLE = "OPENRAL_RUN_KEY_FD"
-"""Of `safety.run_key`: not even its name is a policy's business."""
+"""Of `graph.run_key`: removed from the policy's environment, which has no use for it."""
 _FAREWELL_S = 0.5
 _CLEANING_S = 6.0
 
 
 class PolicyProcess:
-    """The runner's side. The process that it starts is a warden, which confines the policy."""
+    """The runner's side. It starts a warden process, which confines the policy."""
 
     def __init__(self, limits: PolicyLimits | None = None) -> None:
         self._limits = limits or PolicyLimits()
@@ -46,7 +46,7 @@ class PolicyProcess:
         self._kept = False
 
     def begin(self, order: PolicyOrder, timeout_s: float) -> None:
-        """Has the skill made, in a new process unless the one that rests has made the same."""
+        """Starts to load the skill, in a new process unless the idle one has loaded the same."""
         before, self._order = self._order, pickle.dumps(order)
         self._kept = self._rests and self._order == before
         if self._kept:
@@ -75,12 +75,12 @@ class PolicyProcess:
         self._send(("reset", seed), None)
 
     def ask(self, observation: Observation, timeout_s: float) -> None:
-        """Has it think."""
+        """Starts inference on an observation."""
         images, objects = dict(observation.images), dict(observation.objects)
         self._send(("act", observation._replace(images=images, objects=objects)), timeout_s)
 
     def poll(self) -> Loaded | Answer | None:
-        """What has come; a process that is late is ended."""
+        """The next reply, None if there is none; a process that exceeds its timeout is ended."""
         if self._link is None:
             raise PolicyFailed("the policy's process was ended")
         if self._kept:
@@ -101,13 +101,13 @@ class PolicyProcess:
         return None
 
     def rest(self) -> None:
-        """Keeps what took long to load, unless it failed or is in the middle of a thought."""
+        """Keeps the loaded policy, which took long to load, unless it failed or inference runs."""
         if not self._rests:
             self.close()
 
     @property
     def _rests(self) -> bool:
-        """Whether it is loaded, alive and waits to be asked."""
+        """Whether the policy is loaded, alive and idle."""
         alive = self._process is not None and self._process.poll() is None
         return alive and self._loaded is not None and self._give_up is None
 
@@ -147,14 +147,14 @@ class PolicyProcess:
 
     def _opened(self, message: Loaded | Answer | OpenralError) -> Loaded | Answer:
         if isinstance(message, OpenralError):
-            self._loaded = None  # whatever it is now, it is not as it was loaded
+            self._loaded = None  # its state is no longer that of a freshly loaded policy
             raise message
         if isinstance(message, Loaded):
             self._loaded = message
         return message
 
     def _how_it_ended(self) -> str:
-        """The warden's reason, or what became of the policy; one that lives on is ended."""
+        """Why it ended: the warden's reason or the exit code; if it still runs, it is ended."""
         process = self._process
         assert process is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -172,7 +172,7 @@ def _ready(descriptor: int) -> bool:
 
 
 class _Link:
-    """The socket to the child; a thread writes: a child that does not read delays nobody."""
+    """Socket to the child; a thread writes, so a child that does not read blocks no caller."""
 
     def __init__(self, ours: socket.socket) -> None:
         self.outbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -189,13 +189,13 @@ class _Link:
     def close(self) -> None:
         self.outbox.put(b"")
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # also ends a write that is under way
+            self._socket.shutdown(socket.SHUT_RDWR)  # also ends a write in progress
         self._writer.join()
         self._socket.close()
 
 
 def serve_on(descriptor: int) -> None:
-    """The child's side, until the runner lets go."""
+    """The child's side: serves requests until the runner closes the socket."""
     with (
         contextlib.suppress(BrokenPipeError, ConnectionResetError, EOFError),
         socket.socket(fileno=descriptor) as link,

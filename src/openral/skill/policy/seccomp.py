@@ -1,7 +1,7 @@
-"""System calls that a policy has no business with, refused by a seccomp filter.
+"""A seccomp filter that refuses the system calls that a policy does not need.
 
-What reaches into other processes, into the kernel or into the clock is refused with EPERM, and so
-are sockets by which it could take part in the graph (datagrams): a policy answers, no more.
+Calls that affect other processes, the kernel or the clock fail with EPERM. Sockets by which it
+could take part in the graph (datagrams) fail with EACCES: a policy answers requests and no more.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
-    "setsid": (112, 157),  # a session of its own would have a share of the processors of its own
+    "setsid": (112, 157),  # a session of its own would get its own share of CPU time
     "settimeofday": (164, 170),
     "swapoff": (168, 225),
     "swapon": (167, 224),
@@ -70,7 +70,7 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
 }
-_OF_SELF_ONLY = {  # name: the numbers, and which argument names a process (0: the caller)
+_OF_SELF_ONLY = {  # name: (call numbers, index of the argument that names a process; 0: caller)
     "prlimit64": ((302, 261), 0),
     "sched_setaffinity": ((203, 122), 0),
     "sched_setattr": ((314, 274), 0),
@@ -78,7 +78,7 @@ _OF_SELF_ONLY = {  # name: the numbers, and which argument names a process (0: t
     "sched_setscheduler": ((144, 119), 0),
     "setpriority": ((141, 140), 1),
 }
-_SIGNALS = {  # likewise; these take the caller's own number
+_SIGNALS = {  # likewise; these also accept the caller's own pid
     "kill": ((62, 129), 0),
     "tgkill": ((234, 131), 0),
     "rt_sigqueueinfo": ((129, 138), 0),
@@ -100,16 +100,16 @@ _PR_SET_SECCOMP, _FILTER = 22, 2
 
 
 def refusal() -> str:
-    """Why there can be no filter on this machine; empty: there can."""
+    """Why no filter can be installed on this machine; empty: one can."""
     known = ", ".join(_ARCHITECTURES)
     machine = platform.machine()
     return "" if machine in _ARCHITECTURES else f"no filter for {machine}; known: {known}"
 
 
 def install(scoped_signals: bool) -> None:
-    """For this thread, its future threads and children; needs no_new_privs.
+    """Filters this thread, its future threads and children; needs no_new_privs.
 
-    `scoped_signals`: something else keeps signals from others; else they go to oneself only.
+    `scoped_signals`: another mechanism restricts signals; otherwise only itself may be signalled.
     """
     column, architecture = _ARCHITECTURES[platform.machine()]
     program = _program(column, architecture, None if scoped_signals else os.getpid())
@@ -125,7 +125,7 @@ _Line = tuple[int, int, int, int]
 
 
 def _program(column: int, architecture: int, own_pid: int | None) -> list[_Line]:
-    """The filter; the number of the call lies in the accumulator between two rules."""
+    """The BPF program; between two rules the accumulator contains the call's number."""
     lines: list[_Line] = [
         (_LOAD, 0, 0, _ARCH),
         (_EQUAL, 1, 0, architecture),
@@ -149,13 +149,13 @@ def _program(column: int, architecture: int, own_pid: int | None) -> list[_Line]
         _CLONE[column],
         [(_LOAD, 0, 0, _argument(0)), (_ANY_BIT, 0, 1, _NAMESPACES), _refuse(errno.EPERM)],
     )
-    lines += [(_EQUAL, 0, 1, _CLONE3[column]), _refuse(errno.ENOSYS)]  # its flags cannot be seen
+    lines += [(_EQUAL, 0, 1, _CLONE3[column]), _refuse(errno.ENOSYS)]  # its flags are hidden
     lines += _rule(_SOCKET[column], _sockets())
     return [*lines, (_RETURN, 0, 0, _ALLOW)]
 
 
 def _sockets() -> list[_Line]:
-    """Local ones, streams to the network, and questions about interfaces."""
+    """Allows local sockets, network streams, and netlink for queries about interfaces."""
     return [
         (_LOAD, 0, 0, _argument(0)),
         (_EQUAL, 7, 0, _UNIX),
@@ -170,7 +170,7 @@ def _sockets() -> list[_Line]:
 
 
 def _unless(number: int, argument: int, fine: Iterable[int]) -> list[_Line]:
-    """Refuses a call whose argument is none of these."""
+    """Refuses a call unless its argument is one of `fine`."""
     wanted = list(fine)
     body: list[_Line] = [(_LOAD, 0, 0, _argument(argument))]
     for index, value in enumerate(wanted):
@@ -179,7 +179,7 @@ def _unless(number: int, argument: int, fine: Iterable[int]) -> list[_Line]:
 
 
 def _rule(number: int, body: list[_Line]) -> list[_Line]:
-    """Lines for one call; after them the accumulator is as it was."""
+    """Instructions for one call; they restore the call's number in the accumulator."""
     return [(_EQUAL, 0, len(body) + 1, number), *body, (_LOAD, 0, 0, _NUMBER)]
 
 
@@ -188,5 +188,5 @@ def _refuse(code: int) -> _Line:
 
 
 def _argument(index: int) -> int:
-    """Its lower half: all that are looked at are ints."""
+    """Offset of an argument's lower half: all arguments that are checked are ints."""
     return _ARGUMENTS + 8 * index

@@ -1,9 +1,9 @@
-"""Starts a policy's process, watches what it uses, and ends it with all that it has started.
+"""Starts a policy's process, monitors its resources, and ends it with all its descendants.
 
-`python -m openral.skill.policy.warden SOCKET REASON FOLDER LIMITS`: descriptors for the talk with
-the runner and for the reason of an early end, a folder that is the policy's own, and PolicyLimits.
-It ends as the policy did. It lives in a session of its own, so that it can outlive a killed runner
-for as long as it takes to clean up.
+`python -m openral.skill.policy.warden SOCKET REASON FOLDER LIMITS RUNNER`: descriptors of the
+socket to the runner and of the pipe for the reason of an early end, the policy's own folder,
+PolicyLimits as JSON, and the runner's pid. It ends with the policy's exit status or signal. It runs
+in a session of its own, so that it can outlive a killed runner for as long as it takes to clean up.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from openral.undumpable import make_undumpable
 
 _LOOK_MS = 100
 _NICE = 5
-"""A policy that takes all cores must not delay the kernel's heartbeat, nor its warden."""
+"""A policy that uses all cores must not delay the kernel's heartbeat or the warden."""
 _OWN_NICE = -10
 _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Never returns."""
+    """Runs the warden; never returns."""
     link, reason = int(sys.argv[1]), int(sys.argv[2])
     folder, limits = Path(sys.argv[3]), PolicyLimits.from_text(sys.argv[4])
     for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
+        signal.signal(number, signal.SIG_IGN)  # the runner handles Ctrl-C
     woken, alarm = os.pipe()
     os.set_blocking(alarm, False)
     signal.set_wakeup_fd(alarm)
@@ -71,16 +71,16 @@ def main() -> None:
 
 
 def _become_policy(link: int, limits: PolicyLimits, folder: Path, warden: int) -> None:
-    """The child: confined before the first line of a policy is imported."""
+    """The child: confined before any code of the policy is imported."""
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
         os.nice(_NICE)
-        with suppress(OSError):  # where the system shares by session first; it gets no other one
+        with suppress(OSError):  # where CPU time is shared by session first; no setsid later
             Path("/proc/self/autogroup").write_text(str(_NICE))
         for text in confine(limits, folder, warden):
             print(f"policy: {text}", file=sys.stderr, flush=True)
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # lost when the user changed
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared by the change of user
         if os.getppid() == warden:
             from openral.skill.policy.process import serve_on
 
@@ -92,7 +92,7 @@ def _become_policy(link: int, limits: PolicyLimits, folder: Path, warden: int) -
 
 
 def _watch(policy: int, limits: PolicyLimits, ends: tuple[int, int], reason: int) -> int:
-    """Until the policy has ended, or must: then all that it started is ended too."""
+    """Waits until the policy ends or exceeds a limit, ends all it started; returns its status."""
     followed = os.pidfd_open(policy)
     poll = select.poll()
     for descriptor in (followed, *ends):
@@ -115,7 +115,7 @@ def _watch(policy: int, limits: PolicyLimits, ends: tuple[int, int], reason: int
 
 
 def _excess(limits: PolicyLimits) -> str:
-    """What it uses too much of, in words."""
+    """Which limit the policy exceeds, in a sentence; empty: none."""
     pids = descendants()
     tasks, memory = task_count(pids), resident(pids)
     if tasks >= limits.most_tasks:

@@ -1,7 +1,7 @@
-"""What runner and policy say to each other. The runner reads only plain numbers and texts.
+"""Messages between runner and policy, of which the runner decodes only plain numbers and texts.
 
-A policy may send anything: nothing of it is unpickled, no more is kept than an answer can have, and
-reading never waits.
+A policy may send anything: the runner unpickles nothing of it, buffers no more than a valid reply
+can have, and never blocks on reading.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _ERRORS: dict[str, type[OpenralError]] = {
 
 
 def request(message: Any) -> bytes:
-    """From the runner, whom the policy may believe."""
+    """Encodes a request from the runner, which the policy trusts."""
     return _framed(pickle.dumps(message))
 
 
 def receive_request(link: socket.socket) -> Any:
-    """Waits for the next one; EOFError when there will be none."""
+    """Waits for the next request; EOFError when the socket is closed."""
     (size,) = _LENGTH.unpack(_exactly(link, _LENGTH.size))
     return pickle.loads(_exactly(link, size))
 
 
 def reply(message: Loaded | Answer | OpenralError) -> bytes:
-    """From the policy."""
+    """Encodes a reply from the policy."""
     if isinstance(message, Loaded):
         return _framed(b"L" + json.dumps(list(message.cameras)).encode())
     if isinstance(message, OpenralError):
@@ -63,14 +63,14 @@ def reply(message: Loaded | Answer | OpenralError) -> bytes:
 
 
 class ReplyReader:
-    """The runner's side of the socket."""
+    """Reads replies on the runner's side of the socket."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
         self._kept = bytearray()
 
     def poll(self) -> Loaded | Answer | OpenralError | None:
-        """The next reply if it is here; EOFError at the end, PolicyFailed for what is none."""
+        """The next complete reply, else None; EOFError at the end, PolicyFailed if invalid."""
         while (message := self._complete()) is None:
             try:
                 piece = self._link.recv(_PIECE, socket.MSG_DONTWAIT)

@@ -1,1 +1,1 @@
-"""The skill runner: ExecuteSkill goals in, candidates out."""
+"""The skill runner: takes ExecuteSkill goals and publishes candidate chunks."""

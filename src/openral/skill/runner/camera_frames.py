@@ -1,4 +1,4 @@
-"""CameraFrames: the newest picture of each camera that a skill needs, by its key."""
+"""CameraFrames: the newest image of each camera that a skill needs, by its key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from openral.ros.stamps import stamp_ns
 from openral.sim.rollout import Image
 from openral.skill import topics
 
-_PERIODS = 5  # of a camera's rate, after which its last picture is too old
+_PERIODS = 5  # of a camera, after which its last image is stale
 _LEAST_AGE_S = 0.5
 _CHANNELS = {"rgb8": slice(None), "bgr8": slice(None, None, -1)}
 
@@ -34,7 +34,7 @@ class CameraFrames:
         self._frames: dict[str, Any] = {}
 
     def open(self, keys: Collection[str]) -> None:
-        """Begins to listen; a camera that the robot does not have is a CapabilityMismatch."""
+        """Subscribes to cameras; CapabilityMismatch for one that the robot does not have."""
         for key in keys:
             if key not in self._cameras:
                 hint = choices(key, self._cameras, "cameras")
@@ -48,14 +48,14 @@ class CameraFrames:
                 )
 
     def close(self) -> None:
-        """Stops listening and forgets."""
+        """Unsubscribes and drops all images."""
         for subscription in self._subscriptions.values():
             self._node.destroy_subscription(subscription)
         self._subscriptions.clear()
         self._frames.clear()
 
     def missing(self, keys: Collection[str]) -> str:
-        """Which picture is lacking or too old, in a sentence; empty: none."""
+        """Which image is missing or stale, in a sentence; empty: none."""
         for key in keys:
             camera = self._cameras[key]
             where = topics.image_topic(camera.name)
@@ -68,7 +68,10 @@ class CameraFrames:
         return ""
 
     def require(self, sizes: dict[str, tuple[int, int] | None]) -> None:
-        """Refuses pictures whose size is not what the policy was made for."""
+        """Raises CapabilityMismatch for an image size or encoding that the policy cannot take.
+
+        `sizes` are (width, height) in pixels by camera key; None accepts any.
+        """
         for key, wanted in sizes.items():
             frame = self._frames[key]
             size = (int(frame.width), int(frame.height))
@@ -84,12 +87,12 @@ class CameraFrames:
                 )
 
     def images(self, keys: Collection[str]) -> dict[str, Image]:
-        """Height × width × 3 pictures by key."""
+        """RGB images by key, uint8 (height, width, 3)."""
         return {key: picture(self._frames[key]) for key in keys}
 
 
 def picture(frame: Any) -> Image:
-    """An Image message as an RGB array of its own."""
+    """An Image message as an RGB array, uint8 (height, width, 3)."""
     rows = np.asarray(frame.data, np.uint8).reshape(frame.height, frame.step)
     pixels = rows[:, : frame.width * 3].reshape(frame.height, frame.width, 3)
     return np.ascontiguousarray(pixels[..., _CHANNELS[frame.encoding]])

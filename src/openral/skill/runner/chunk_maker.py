@@ -1,4 +1,4 @@
-"""ChunkMaker: proposals as they go on the bus, each with a name of its own."""
+"""ChunkMaker: builds the ActionChunk messages of proposals, each with its own trace id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openral.skill.spaces.action_space import SlotRows
 class ChunkMaker:
     """Numbers its chunks and gives each a trace id.
 
-    Ids are random; with a `seed` they follow from it, so that a run can be repeated to the bit.
+    Ids are random; with a `seed` they follow from it, so that a run is reproducible to the bit.
     """
 
     def __init__(self, seed: str | None = None) -> None:
@@ -26,14 +26,14 @@ class ChunkMaker:
         self.made = 0
 
     def trace_id(self) -> bytes:
-        """The id that the next chunk should carry."""
+        """The trace id for the next chunk, 16 bytes."""
         if self._seed is None:
             return os.urandom(16)
         text = f"{self._seed}/{self.made + 1}".encode()
         return hashlib.blake2b(text, digest_size=16).digest()
 
     def chunk(self, slots: Sequence[SlotRows], dt: float, trace_id: bytes, now_ns: int) -> Any:
-        """An ActionChunk of slots that run together."""
+        """An ActionChunk of slots that are executed together, one row every `dt` seconds."""
         self.made += 1
         one = len(slots) == 1
         return types.new(

@@ -1,4 +1,4 @@
-"""EpisodeWatch: what the simulated scene says about the task that a goal works on."""
+"""EpisodeWatch: what the simulated scene reports about the task of a goal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from openral.skill.runner.graph import RunnerGraph
 
 
 class EpisodeWatch:
-    """Remembers which episode a goal began in; one that was over before does not count."""
+    """Remembers the episode that a goal began in; one that was already over does not count."""
 
     def __init__(self, graph: RunnerGraph) -> None:
         self._graph = graph
@@ -15,13 +15,13 @@ class EpisodeWatch:
         self._stale = False
 
     def begin(self) -> None:
-        """From here on."""
+        """Takes the present episode as that of the goal."""
         told = self._graph.episode or {}
         self._number = told.get("episode")
         self._stale = bool(told.get("over"))
 
     def begun_anew(self) -> bool:
-        """Whether the scene was reset since the last look."""
+        """Whether the scene was reset since the last call."""
         told = self._graph.episode or {}
         if told.get("episode") == self._number:
             return False
@@ -31,11 +31,11 @@ class EpisodeWatch:
 
     @property
     def over(self) -> bool:
-        """Whether the scene's task has ended, one way or the other."""
+        """Whether the scene's task has ended, successfully or not."""
         return bool((self._graph.episode or {}).get("over"))
 
     def ending(self) -> Ending | None:
-        """How the task ended, if it did."""
+        """How the task ended; None while it has not."""
         told = self._graph.episode
         if told is None or told.get("episode") != self._number or self._stale:
             return None

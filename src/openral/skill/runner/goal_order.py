@@ -1,4 +1,4 @@
-"""GoalOrder: an ExecuteSkill goal, read and checked; and what becomes of it."""
+"""GoalOrder and Ending: a checked ExecuteSkill goal and its outcome."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from openral.errors import ConfigError
 
 @dataclass(frozen=True)
 class GoalOrder:
-    """What a client asks for."""
+    """What a client requests."""
 
     skill: str
     """Name of a skill or path of its manifest."""
     instruction: str = ""
     """The task in words; empty: the scene's."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Over those of the manifest."""
+    """Override those of the manifest."""
     seed: int = 0
     timeout_s: float = 0.0
-    """On the graph's clock; 0: no limit."""
+    """In graph time; 0: no limit."""
 
     @classmethod
     def read(cls, goal: Any, default_skill: str) -> GoalOrder:
-        """From the message; ConfigError for what makes no sense."""
+        """Reads a goal message; ConfigError for invalid fields."""
         skill = goal.skill or default_skill
         if not skill:
             raise ConfigError("the goal names no skill, and the runner has none by default")

@@ -1,4 +1,4 @@
-"""The skill runner as a node: ExecuteSkill goals in, candidates out."""
+"""SkillRunnerNode: takes ExecuteSkill goals and publishes candidate chunks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SkillRunnerNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:
-        """Begins to listen and to take goals."""
+        """Joins the graph and accepts goals."""
         with self.context.presence.one_announcement():
             self.graph.open()
             if self.settings.policy == "process":
@@ -62,7 +62,7 @@ class SkillRunnerNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
-        """Ends what runs and takes no more goals."""
+        """Ends the active goal and accepts no more."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -79,15 +79,15 @@ class SkillRunnerNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Leaves."""
+        """Deactivates if necessary and cleans up."""
         if previous is State.ACTIVE:
             self.on_deactivate(previous)
         return self.on_cleanup(previous)
 
-    # In lock-step
+    # Driven in lock-step
 
     def begin(self, order: GoalOrder) -> None:
-        """Starts a goal that `step` goes on with."""
+        """Starts a goal, which `step` continues."""
         if self.state is not State.ACTIVE or self._run is not None:
             raise ConfigError("a goal needs an active runner that has none yet")
         self._goals += 1
@@ -104,7 +104,7 @@ class SkillRunnerNode(LifecycleNode):
         return PolicyLimits(memory, settings.policy_tasks, tuple(settings.policy_folders))
 
     def step(self) -> Any:
-        """Does what is due; the result's message once the goal has ended, else None."""
+        """Does what is due; returns the Result message once the goal has ended, else None."""
         run = self._run
         self.graph.hold_time()
         if run is None or (ending := run.poll()) is None:
@@ -115,13 +115,13 @@ class SkillRunnerNode(LifecycleNode):
         log = self.log.info if ending.success else self.log.warning
         log("skill ended", skill=run.order.skill, reason=ending.reason, detail=ending.message)
         if ending.reason == "policy_failed" and self._policy is not None:
-            self._policy.close()  # the next goal finds it as new
+            self._policy.close()  # the next goal finds it fresh
         self._let_go()
         return result
 
     @property
     def run(self) -> SkillRun | None:
-        """The goal under way."""
+        """The active goal."""
         return self._run
 
     def _let_go(self) -> None:
@@ -144,7 +144,7 @@ class SkillRunnerNode(LifecycleNode):
             duration=(self.now() - run.began_ns) / NS,
         )
 
-    # As an action
+    # As an action server
 
     def _accept(self, goal: Any) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""BusObserver: what a skill sees and knows, put together from the graph's topics."""
+"""BusObserver: assembles a skill's observations from the graph's topics."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Vector = NDArray[np.float64]
 _OK, _SILENT = 0, 1
 _WORLD_AGE_S = 0.5
 _AHEAD_S = 0.05
-"""A stamp further ahead of the clock than this is no time of a measurement."""
+"""A stamp further ahead of the clock than this is not a valid measurement time."""
 
 
 class BusObserver:
-    """Listens from `open` to `close`; asks for cameras only once a skill needs them."""
+    """Subscribed from `open` to `close`; to cameras only once a skill needs them."""
 
     def __init__(self, node: Node, robot: RobotDescription, lock: RLock) -> None:
-        """`lock` is held while a message is taken, and by callers who want to see one state."""
+        """`lock` is held while a message is received, and by callers that need one state."""
         self._node, self._robot, self._lock = node, robot, lock
         self._kinematics = Kinematics(robot)
         self._readings = JointReadings(robot)
@@ -47,7 +47,7 @@ class BusObserver:
         self.cameras = CameraFrames(node, robot)
 
     def open(self) -> None:
-        """Begins to listen."""
+        """Subscribes to joint states, world state and static transforms."""
         self._hear("sensor_msgs/msg/JointState", topics.JOINT_STATES, self._readings.take, SENSOR)
         world, take = "openral_msgs/msg/WorldState", partial(setattr, self, "_world")
         self._world_heard = self._hear(world, topics.WORLD_STATE, take, STATE)
@@ -55,7 +55,7 @@ class BusObserver:
         self._hear("tf2_msgs/msg/TFMessage", "/tf_static", static, QoS(latched=True, depth=100))
 
     def close(self) -> None:
-        """Stops listening."""
+        """Unsubscribes."""
         self.cameras.close()
         while self._undo:
             self._undo.pop()()
@@ -69,11 +69,11 @@ class BusObserver:
         self._undo.append(partial(self._node.destroy_subscription, made))
         return made
 
-    # What is known before the start
+    # Known before the start
 
     @property
     def root_pose(self) -> Vector:
-        """The robot's root in the world; where nobody says, the root is level."""
+        """Pose of the robot's root in the world, 4×4; identity if no transform was received."""
         try:
             return self._frames.lookup(topics.WORLD_FRAME, self._robot.root).matrix()
         except TransformError:
@@ -81,14 +81,14 @@ class BusObserver:
 
     @property
     def knows_world(self) -> bool:
-        """Whether known obstacles were heard, be it that there are none."""
+        """Whether a list of known obstacles was received, even an empty one."""
         return bool(self._feeds(topics.WORLD))
 
     @property
     def obstacles(self) -> tuple[StaticBox, ...]:
-        """Boxes around what is known and stands in the world, in the root's frame.
+        """Bounding boxes of known obstacles, without attached objects, in the root frame.
 
-        PerceptionStale if it is unknown where something is.
+        Raises PerceptionStale if the pose of one is unknown.
         """
         if lacking := self._lost(topics.WORLD):
             raise PerceptionStale(lacking)
@@ -99,18 +99,18 @@ class BusObserver:
 
     @property
     def object_halves(self) -> dict[str, tuple[float, float, float]]:
-        """Half the size of each of the task's objects."""
+        """Half extents of the task's objects by name, in m."""
         objects = self._world.objects if self._world is not None else ()
         return {primitive.id: _half(primitive) for primitive in objects}
 
     def look_anew(self) -> None:
-        """From here on, objects that were seen before now are not shown."""
+        """From now on, only objects that were observed after this call are accepted."""
         self._since_ns = self._node.now()
 
-    # What is seen now
+    # The present observation
 
     def missing(self, cameras: Collection[str], objects: bool) -> str:
-        """What an observation still lacks or is too old for it, in a sentence; empty: nothing."""
+        """Which part of an observation is missing or stale, in a sentence; empty: none."""
         if not self._readings.complete:
             return f"no complete joint state with velocities was heard on {topics.JOINT_STATES}"
         age = (self._node.now() - self._readings.stamp_ns) / NS
@@ -135,7 +135,7 @@ class BusObserver:
         return self._lost(topics.OBJECTS)
 
     def observe(self, state: StateVector | None, cameras: Collection[str]) -> Observation:
-        """What a skill sees now; PerceptionStale if that is not enough or too old."""
+        """The present observation; PerceptionStale if part of it is missing or stale."""
         if lacking := self.missing(cameras, objects=False):
             raise PerceptionStale(lacking)
         positions, velocities = self._readings.q.copy(), self._readings.qd.copy()
@@ -151,7 +151,7 @@ class BusObserver:
 
     @property
     def positions(self) -> Vector:
-        """The joints as they were measured last."""
+        """The joint positions measured last, (dof,)."""
         return self._readings.q.copy()
 
     def _seen_objects(self) -> dict[str, Vector]:
@@ -160,22 +160,22 @@ class BusObserver:
         return dict(zip(names, self._root_poses(objects), strict=True))
 
     def _feeds(self, topic: str) -> list[Any]:
-        """How the lists that come on a topic are doing."""
+        """Health of the source of a topic, as the world state reports it."""
         sensors = self._world.sensors if self._world is not None else ()
         return [feed for feed in sensors if feed.name == topic]
 
     def _lost(self, topic: str) -> str:
-        """Why some of what is told on a topic is not in the world state; empty: all of it is."""
+        """Why the world state lacks part of what a topic reports; empty: it lacks nothing."""
         return next((str(feed.detail) for feed in self._feeds(topic) if feed.state != _OK), "")
 
     def _root_poses(self, things: Sequence[Any]) -> list[Vector]:
-        """In the root's frame, which is odometry's: x y z, then quaternion w x y z."""
+        """Poses in the root frame, which is odometry's: x y z, then quaternion w x y z."""
         if not things:
             return []
         links, names = self._kinematics.poses(self._readings.q), self._kinematics.links
         base = Rigid.from_matrix(links[names.index(self._robot.base_frame)])
         if self._world.has_base:
-            base = from_message(self._world.base.pose)  # as it was when they were placed
+            base = from_message(self._world.base.pose)  # as it was when their poses were computed
         poses = []
         for thing in things:
             frame = base
@@ -187,7 +187,7 @@ class BusObserver:
 
 
 def _half(thing: Any) -> tuple[float, float, float]:
-    """Half the size of a box around it."""
+    """Half extents of the bounding box of a primitive, in m."""
     x, y, z = (float(size) for size in thing.size)
     if thing.shape == PrimitiveShape.BOX:
         return x / 2, y / 2, z / 2

@@ -1,4 +1,4 @@
-"""Parameters of the skill runner: given when it starts, fixed from then on."""
+"""Parameters of the skill runner, fixed once it has started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openral.ros.parameters.node_settings import Choices, NodeSettings, Ranges
 
 @dataclass(frozen=True)
 class RunnerParameters(NodeSettings):
-    """What a runner is started with."""
+    """Parameters of a skill runner."""
 
     RANGES: ClassVar[Ranges] = {
         "rate_hz": (0.1, 1000.0),
@@ -25,32 +25,32 @@ class RunnerParameters(NodeSettings):
     CHOICES: ClassVar[Choices] = {"policy": ("process", "inline")}
 
     sim_env_yaml: str = ""
-    """Id or file of the scene, for its task's words and rate; empty: none."""
+    """Id or file of the scene, for its task's instruction and rate; empty: none."""
     skill: str = ""
     """Skill of goals that name none."""
     rate_hz: float = 20.0
-    """Rows a second of a skill without a manifest where there is no scene to say it."""
+    """Rows per second of a skill without a manifest, where there is no scene to define it."""
     policy: str = "process"
-    """Where policies run: in a process of their own, or inline for lock-step."""
+    """Where policies run: in their own process, or inline for lock-step."""
     policy_memory_gb: float = 0.0
-    """Memory that a policy's process and all that it starts may use; 0: 75 % of the machine's."""
+    """Memory limit of a policy's process and its descendants; 0: 75 % of the machine's."""
     policy_tasks: int = 0
-    """Processes and threads that a policy may have; 0: 128, or four a core."""
+    """Limit of a policy's processes and threads; 0: 128, or four per core."""
     policy_folders: list[str] = field(default_factory=list)
-    """Where a policy may write, besides a temporary folder and the user's cache."""
+    """Folders that a policy may write to, besides a temporary one and the user's cache."""
     control_modes: list[str] = field(default_factory=list)
-    """Modes that the HAL can execute; empty: the HAL node is asked."""
+    """Control modes that the HAL can execute; empty: the HAL node is queried."""
     hal_node: str = "/hal"
     """The HAL node."""
     load_timeout_s: float = 120.0
-    """Longest time that loading a skill may take, real time."""
+    """Time limit for loading a skill, wall clock."""
     answer_timeout_s: float = 10.0
-    """Longest time that an answer may take where the manifest does not say, real time."""
+    """Time limit for an answer, wall clock, where the manifest has none."""
     wait_s: float = 10.0
     """How long a goal waits for observations, for the HAL and for the kernel to be armed."""
     drop_patience_s: float = 3.0
-    """How long a motion that the kernel drops is proposed again before the goal is given up."""
+    """How long a motion that the kernel drops is proposed again before the goal is aborted."""
     real_time: bool = False
     """Wall-clock deadlines although simulated time could wait for this node."""
     lead_s: float = 0.01
-    """How long before the end of a chunk the next one is proposed, on the graph's clock."""
+    """How long before the end of a chunk the next one is proposed, in graph time."""

@@ -1,4 +1,4 @@
-"""Proposer: asks a policy ahead of time and proposes its answers so that motion goes on."""
+"""Proposer: queries a policy ahead of time and proposes its chunks so that motion continues."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _RETRY_S = 0.1
 _THINK_MARGIN = 1.25
 _BY_SCENE = ("episode over", "scene reset")
 _BY_KERNEL = "kernel"
-"""The HAL's word for a motion that the kernel had ended, because its proof could not go on."""
+"""The HAL's reason for a motion that the kernel ended because its proof could not continue."""
 
 
 class Proposer:
-    """The loop of a running skill: observe, ask, propose, follow. Polled; it never waits."""
+    """The loop of a running skill: observe, infer, propose, track. Polled; it never blocks."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Proposer:
         if graph.time_waits:  # a busy machine alone must not fail a policy
             self._answer_s = max(self._answer_s, SILENT_S)
         self.flight: Flight | None = None
-        """The chunk that was proposed last, while it is under way."""
+        """The chunk proposed last, while it is pending or in execution."""
         self._previous: Flight | None = None
         self.chunks = self.refused = 0
         self.last_verdict = ""
@@ -76,24 +76,24 @@ class Proposer:
         self._ended_s: float | None = None
 
     def forget(self) -> None:
-        """Begins anew: what was proposed or asked for counts no more."""
+        """Starts over: discards all proposals and pending requests."""
         self._ended_s = None
         self._outdated = self._asked
         self.flight = self._previous = self._next = self._told = self._dropped_s = None
 
     def poll(self) -> Ending | None:
-        """Does what is due; how it ended, if it did."""
+        """Does what is due; returns how the skill ended, None while it runs."""
         now = self._graph.now()
         if ended := self._follow(now) or self._stopped():
             return ended
         if self.flight is not None and self.flight.interrupted:
-            return None  # by the scene: what that means is told on another topic
+            return None  # by the scene: another topic reports what that means
         if self._next is None and not self._asked and self._due(now, self._think_s()):
             self._ask()
         if self._asked and isinstance(reply := self._policy.poll(), Answer):
             self._asked = False
             self.policy_s = reply.seconds
-            if self._outdated:  # it was asked about something that is no more
+            if self._outdated:  # the answer is to an outdated observation
                 self._outdated = False
                 return None
             if reply.rows is None:
@@ -106,7 +106,7 @@ class Proposer:
         return None
 
     def send(self, slots: list[SlotRows], dt: float, trace_id: bytes, policy_s: float) -> Flight:
-        """Proposes slots now."""
+        """Proposes a chunk of slots now, with one row every `dt` seconds."""
         now = self._graph.now()
         chunk = self._maker.chunk(slots, dt, trace_id, now)
         start = self._from()
@@ -119,12 +119,12 @@ class Proposer:
             self._graph.propose(chunk)
         return flight
 
-    # Inner works
+    # Internals
 
     def _think_s(self) -> float:
-        """How long before the end of a chunk the next one is thought about.
+        """How long before the end of a chunk the policy is queried for the next one, in s.
 
-        A script wants to see where its last answer has led; a policy answers ahead of time.
+        A script observes the effect of its last answer first; a policy answers ahead of time.
         """
         ahead = self._lead_s > 0 and self._skill.kind is not SkillKind.SCRIPTED
         return self._lead_s + (_THINK_MARGIN * self.policy_s if ahead else 0.0)
@@ -156,11 +156,11 @@ class Proposer:
         self._policy.ask(seen, self._answer_s)
 
     def _from(self) -> Vector:
-        """Where the joints will be when the next chunk begins, as far as that was told."""
+        """Joint positions at the start of the next chunk: as commanded, else as measured."""
         return self._graph.observer.positions if self._told is None else self._told
 
     def _follow(self, now: int) -> Ending | None:
-        """Looks at what became of the chunk that was proposed last."""
+        """Checks what became of the chunk proposed last."""
         flight = self.flight
         if flight is None:
             return None
@@ -193,7 +193,7 @@ class Proposer:
         return None
 
     def land(self) -> None:
-        """Records what is under way as it stands now and follows it no more."""
+        """Records the chunks in execution as they are now and stops tracking them."""
         self._land(self._previous)
         self._land(self.flight)
         self.flight = self._previous = None
@@ -210,7 +210,7 @@ class Proposer:
         return Ending(False, "interrupted", f"the HAL ended a motion: {flight.interrupted}")
 
     def _held(self) -> None:
-        """The robot stands somewhere on the way: the skill is asked anew, from there."""
+        """The robot holds position partway along the path: the skill is queried again there."""
         self.last_verdict = "held"
         self.land()
         self._next = self._told = None
@@ -218,7 +218,7 @@ class Proposer:
         self._retry_ns = self._graph.now() + _RETRY_S * NS
 
     def _again(self, flight: Flight, why: str) -> Ending | None:
-        """Nothing of it was executed: the same rows are proposed again, for a while."""
+        """Nothing of it was executed: the same rows are proposed again, for `drop_patience_s`."""
         self.refused += 1
         self.land()
         self._next = list(flight.slots)
@@ -230,7 +230,7 @@ class Proposer:
         return None
 
     def _ends(self, flight: Flight) -> Vector:
-        """Joint positions at a chunk's end: told where it tells them, measured elsewhere."""
+        """Joint positions at a chunk's end: commanded in position modes, else measured."""
         out = self._graph.observer.positions
         for part in flight.slots:
             if part.mode in PLACES:

@@ -1,4 +1,4 @@
-"""SkillRun: one goal, from the first check to the robot at rest. Polled; it never waits."""
+"""SkillRun: one goal, from the first check to the robot at rest. Polled; it never blocks."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class SkillRun:
         self.order = order
         self.began_ns = graph.now()
         self.cancelled = False
-        """Set by whoever wants it to end."""
+        """Set by the caller to cancel the goal."""
         self.leaving = False
-        """Set when this process ends: then the HAL brings the robot to rest, as for any loss."""
+        """Set by the caller when this process ends: the HAL stops the robot, as for any loss."""
         self._graph, self._settings, self._scene = graph, settings, scene
         graph.observer.look_anew()
         self._policy, self._maker = policy, maker
@@ -62,21 +62,21 @@ class SkillRun:
         self._cameras: tuple[str, ...] = ()
         self.wake: Callable[[], None] = lambda: None
 
-    # What is heard
+    # Received messages
 
     def heard_verdict(self, verdict: Any) -> None:
-        """Takes a Verdict."""
+        """Passes a Verdict to the chunks in execution."""
         for flight in self._flights():
             flight.heard_verdict(verdict)
         self.wake()
 
     def heard_applied(self, applied: Any) -> None:
-        """Takes an AppliedAction."""
+        """Passes an AppliedAction to the chunks in execution."""
         for flight in self._flights():
             flight.heard_applied(applied)
 
     def heard_hal(self, hal: Any) -> None:
-        """Takes a HalState."""
+        """Passes a HalState to the chunks in execution."""
         for flight in self._flights():
             flight.heard_hal(hal)
 
@@ -103,18 +103,18 @@ class SkillRun:
 
     @property
     def policy_s(self) -> float:
-        """How long the last answer took."""
+        """Inference time of the last answer, in s."""
         return self._proposer.policy_s if self._proposer else 0.0
 
     @property
     def trace_id(self) -> bytes:
-        """Of the last chunk."""
+        """Trace id of the last chunk."""
         return self._proposer.trace_id if self._proposer else bytes(16)
 
-    # Life
+    # Polling
 
     def poll(self) -> Ending | None:
-        """Does what is due."""
+        """Does what is due; returns how the goal ended once the robot is at rest."""
         with self._graph.lock:
             if self._ending is None:
                 self._ending = self._guarded()
@@ -157,7 +157,7 @@ class SkillRun:
     # Stages
 
     def _fit(self) -> Ending | None:
-        """Refuses what does not fit before anything is even loaded."""
+        """Refuses a skill that does not fit, before it is loaded."""
         rate = self._scene.control_rate_hz if self._scene else self._settings.rate_hz
         self._skill = describe(self.order.skill, self._graph.robot, rate)
         require_fit(self._skill, self._graph.robot, None)
@@ -210,7 +210,7 @@ class SkillRun:
         return None
 
     def _ready(self) -> Ending | None:
-        """Waits until it can be seen and the kernel is armed; the last checks before a motion."""
+        """Waits for a complete observation and an armed kernel; last checks before motion."""
         observer = self._graph.observer
         if lacking := observer.missing(self._cameras, objects=False):
             return self._wait_for(lacking, "observation")
@@ -272,7 +272,7 @@ class SkillRun:
     # The end
 
     def _come_to_rest(self, ending: Ending) -> Ending | None:
-        """Brakes what is still in motion and waits until the HAL holds."""
+        """Brakes a chunk still in execution and waits until the HAL holds position."""
         if self.phase != "finishing":
             self.phase = "finishing"
             self._enter(lambda: None)
@@ -281,9 +281,9 @@ class SkillRun:
         if over or self._graph.not_armed():
             return self._recorded(ending)
         flight, now = self._proposer.flight if self._proposer else None, self._graph.now()
-        if flight is not None and flight.verdict is None:  # it will be known in a moment
+        if flight is not None and flight.verdict is None:  # the verdict is due any moment
             return None
-        # After an episode's end the HAL holds, and an action would begin the next one.
+        # After an episode's end the HAL holds position; an action would begin the next episode.
         under_way = flight is not None and not flight.over(now) and not self._episode.over
         if flight is not None and under_way and self._brake is None:
             assert self._proposer is not None

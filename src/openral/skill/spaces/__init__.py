@@ -1,1 +1,1 @@
-"""From observations and actions of a policy to SI units of one robot, and back."""
+"""Converts states and actions between a policy's units and the SI units of one robot."""

@@ -1,4 +1,4 @@
-"""ActionSpace: from the numbers that a policy answers with to the slots of an ActionChunk."""
+"""ActionSpace: converts the array that a policy returns into the slots of an ActionChunk."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class SlotRows:
     columns: SlotColumns
     mode: ControlMode
     data: Vector
-    """(rows, columns)."""
+    """Shape (rows, columns)."""
 
     @property
     def wire_name(self) -> str:
-        """Its name in an ActionSlot: the hand's; joints are named one by one."""
+        """Its name in an ActionSlot: the end effector's, or empty; joints are named one by one."""
         return self.columns.effector.name if self.columns.effector else ""
 
 
@@ -62,14 +62,15 @@ class ActionSpace:
 
     @property
     def modes(self) -> frozenset[ControlMode]:
-        """What a HAL must be able to execute."""
+        """Control modes that a HAL must be able to execute."""
         modes = {mode_of(columns.slot) for columns in self._slots}
         return frozenset(modes | {ControlMode.COMPOSITE_MODE} if len(self._slots) > 1 else modes)
 
     def decode(self, answer: Any, start: Vector) -> list[SlotRows]:
-        """An answer in SI units; deltas add up from `start`, the joint positions before it.
+        """Converts a policy's answer, shape (rows, dimension), to slots in SI units.
 
-        Raises PolicyFailed for what is no action: nothing of it may go on the bus.
+        Joint deltas accumulate from `start`, the joint positions (dof,) before the first row.
+        Raises PolicyFailed for an invalid action: nothing of it may be published.
         """
         rows = self._table(answer)
         out, at = [], 0
@@ -104,7 +105,7 @@ class ActionSpace:
 
 
 def mode_of(slot: Slot) -> ControlMode:
-    """The mode that an action's slot is sent in: a manifest without one is refused."""
+    """The control mode of an action's slot; a manifest without one is refused."""
     assert slot.control_mode is not None
     return slot.control_mode
 

@@ -1,4 +1,4 @@
-"""What the columns of a skill's slot are on one robot, and how they become SI units."""
+"""SlotColumns: what the columns of a slot are on one robot, and how they convert to SI units."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class SlotColumns:
     joints: tuple[str, ...]
     """The joints behind the columns; empty for tools and the base."""
     indices: tuple[int, ...]
-    """Their places in the manifest's order."""
+    """Indices of these joints in the manifest's order."""
     effector: EndEffector | None
-    """The hand that it belongs to; None for joints and the base."""
+    """The end effector that it belongs to; None for joints and the base."""
     scale: Vector
     offset: Vector
 
 
 def slot_columns(slot: Slot, robot: RobotDescription) -> SlotColumns:
-    """Raises CapabilityMismatch where the robot does not have what the slot is about."""
+    """Resolves a slot on a robot; CapabilityMismatch where the robot lacks what it names."""
     what = slot.representation
     if slot.unit is not AngleUnit.RADIANS and what in _NO_ANGLES:
         raise CapabilityMismatch(
@@ -132,7 +132,7 @@ def _units(slot: Slot, joints: tuple[Joint, ...]) -> tuple[Vector, Vector]:
     if slot.unit is AngleUnit.DEGREES:
         if joints:
             scale[[not joint.linear for joint in joints]] = math.radians(1)
-        else:  # a tool's rotation vector or turning speed
+        else:  # a tool's rotation vector or angular velocity
             scale[3:] = math.radians(1)
     elif slot.unit is AngleUnit.NORMALISED:
         for column, joint in enumerate(joints):
@@ -145,7 +145,7 @@ def _units(slot: Slot, joints: tuple[Joint, ...]) -> tuple[Vector, Vector]:
 
 
 def _over_range(slot: Slot, joint: Joint) -> tuple[float, float]:
-    """-1 to 1 over a joint's range of positions, or over its speed limit either way."""
+    """Scale and offset that map -1 to 1 to a joint's position range or to ± its speed limit."""
     if slot.representation is Representation.JOINT_VELOCITY:
         assert joint.limits is not None
         return joint.limits.velocity, 0.0

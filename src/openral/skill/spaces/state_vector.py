@@ -1,4 +1,4 @@
-"""StateVector: the numbers that a policy reads of the robot, as its manifest wants them."""
+"""StateVector: the robot state that a policy reads, in the layout that its manifest declares."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StateVector:
             self._slots.append(slot_columns(slot, robot))
 
     def read(self, positions: Vector, velocities: Vector) -> Vector:
-        """The vector for measured joints in the manifest's order."""
+        """The state for measured positions and velocities, each (dof,) in the manifest's order."""
         if not self._slots:
             return np.zeros(0)
         parts = [self._part(columns, positions, velocities) for columns in self._slots]
@@ -55,7 +55,7 @@ class StateVector:
         return np.asarray((values - columns.offset) / columns.scale)
 
     def _tool(self, columns: SlotColumns, positions: Vector) -> Vector:
-        """x y z, quaternion x y z w of the tool in the base frame."""
+        """Pose of the tool in the base frame: x y z in m, quaternion x y z w."""
         assert columns.effector is not None
         effector, links = columns.effector, self._kinematics.links
         poses = self._kinematics.poses(positions)
