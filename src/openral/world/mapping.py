@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import ConfigError, ExtrapolationError, TransformError
+from openral.graph import topics
 from openral.graph.pinned import Pinned, SoleSource
 from openral.graph.sealed import SealedPublisher, Secret
 from openral.graph.states import SensorState
@@ -25,7 +26,6 @@ from openral.ros.node.node import Node
 from openral.ros.node.subscription import Subscription
 from openral.ros.stamps import time_message
 from openral.ros.tf import Buffer
-from openral.world import topics
 from openral.world.body import Body
 from openral.world.joint_history import JointHistory
 from openral.world.sensor_watch import SensorWatch
@@ -90,7 +90,7 @@ class Mapping:
             made = [known]
             for queue in self.queues:
                 made += self._listen(queue)
-            service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR, self._on_clear)
+            service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR_MAP, self._on_clear)
         timer = node.create_timer(1 / self._settings.health_hz, self.tell_health)
         return [
             partial(node.destroy_timer, timer),
@@ -103,10 +103,14 @@ class Mapping:
     def _listen(self, queue: ViewQueue) -> list[Any]:
         name = queue.sensor.name
         if self._settings.input == "points":
-            return [self._watch(queue, msg.PointCloud2, topics.points(name), queue.take_points)]
+            return [
+                self._watch(
+                    queue, msg.PointCloud2, topics.camera(name, "points"), queue.take_points
+                )
+            ]
         return [
-            self._watch(queue, msg.CameraInfo, topics.camera_info(name), queue.take_info),
-            self._watch(queue, msg.Image, topics.depth(name), queue.take_depth),
+            self._watch(queue, msg.CameraInfo, topics.camera(name, "camera_info"), queue.take_info),
+            self._watch(queue, msg.Image, topics.camera(name, "depth"), queue.take_depth),
         ]
 
     def _watch(

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError
+from openral.graph import topics
 from openral.graph.states import HalStatus, SafetyMode, Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, RobotDescription
@@ -19,7 +20,6 @@ from openral.ros.codec import types
 from openral.ros.node.node import Node
 from openral.ros.qos import COMMAND, LATCHED, SENSOR, STATE, QoS
 from openral.ros.stamps import time_message
-from openral.skill import topics
 from openral.skill.runner.observer import BusObserver
 from openral.skill.runner.parameters import RunnerParameters
 
@@ -65,7 +65,7 @@ class RunnerGraph:
         speak = self._speak
         self._candidates = speak(f"{_MSGS}/ActionChunk", topics.CANDIDATE, COMMAND)
         self._steps = speak("std_msgs/msg/String", topics.STEPS, STATE)
-        self._failures = speak(f"{_MSGS}/FailureTrigger", topics.FAILURE, STATE)
+        self._failures = speak(f"{_MSGS}/FailureTrigger", topics.FAILURE_SKILL, STATE)
         kind, name = "rcl_interfaces/srv/GetParameters", f"{self._hal_node}/get_parameters"
         self._hal = self.node.create_client(kind, name)
         self._undo.append(partial(self.node.destroy_client, self._hal))
