@@ -63,17 +63,16 @@ def _rest(part: SlotRows, flight: Flight, left: float) -> list[tuple[str, float]
 def braking_rows(
     flight: Flight, robot: RobotDescription, positions: Vector, now_ns: int
 ) -> tuple[list[SlotRows], float]:
-    """Slots and dt in s of a chunk that brings the robot to rest.
+    """Slots and dt that bring the robot to rest.
 
-    Position rows are followed further at decreasing speed; in all other modes the joints hold
-    `positions`, the measured ones (dof,).
+    Rows of places are followed on, ever slower; in all other modes the joints stay where they are.
     """
     if any(part.mode not in _FOLLOWED for part in flight.slots):
         return [_stay(robot, positions)], _ROW_S
-    factor = flight.dt / (flight.row_ns * 1e-9)  # a slowed chunk brakes from its lower speed
+    factor = flight.dt / (flight.row_ns * 1e-9)  # a slowed chunk brakes from its slower pace
     elapsed = flight.elapsed_s(now_ns) * factor
     ahead = np.arange(1, round(_BRAKE_S / _ROW_S) + 1) * _ROW_S
-    # Speed falls linearly from its present value to zero.
+    # Speed falls evenly from what it is to nothing.
     at = elapsed + factor * (ahead - ahead**2 / (2 * _BRAKE_S))
     return [replace(part, data=_sampled(flight, part, at)) for part in flight.slots], _ROW_S
 
