@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 
 from openral import tracing
-from openral.graph import topics as safety_topics
+from openral.graph import topics
 from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
 from openral.ros.recording.recorder import Recorder
-from openral.skill import topics
 from tests.ros.conftest import Graph, domain, graph, wait_until  # noqa: F401 - fixtures
 from tests.skill.live_rig import RunnerGraphRig
 
@@ -158,7 +157,7 @@ def test_one_id_follows_an_action_from_policy_to_motor_and_stands_in_the_recordi
     receiver: Receiver,
     tmp_path: Path,
 ) -> None:
-    recorded = (topics.CANDIDATE, safety_topics.VERDICT, topics.APPLIED)
+    recorded = (topics.CANDIDATE, topics.VERDICT, topics.APPLIED)
     rig = RunnerGraphRig(graph, "ur5e")
     node = graph.node("recorder", apart=True)
     sink = BackgroundWriter(RecordingWriter(tmp_path / "bag"))

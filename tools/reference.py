@@ -14,7 +14,7 @@ from openral.cli import COMMANDS
 from openral.deploy.lockstep.graph import LockstepGraph
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
-from openral.graph import time_lease
+from openral.graph import time_lease, topics
 from openral.manifest import RobotDescription, load_robot, shipped_robots
 from openral.ros.node.node import Node
 from openral.ros.qos import STATE
@@ -51,7 +51,7 @@ def topic_rows(nodes: Iterable[Node], robot: RobotDescription) -> list[tuple[obj
                 if place == 2:  # what is promised is the publisher's to say
                     rows[name] = (end.type_name, end.qos, row[2], row[3])
     # In lock-step nobody needs to make time wait.
-    rows[time_lease.TOPIC] = (time_lease.TYPE, STATE, {"recorder", "skill_runner"}, {"hal"})
+    rows[topics.TIME_LEASE] = (time_lease.TYPE, STATE, {"recorder", "skill_runner"}, {"hal"})
     return [
         (f"`{name}`", f"`{kind}`", qos, listed(makers), listed(takers))
         for name, (kind, qos, makers, takers) in sorted(rows.items())

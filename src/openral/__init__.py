@@ -35,7 +35,7 @@ _MODULES = {
     "SceneType": "openral.sim.building.scene_type",
     "SimRollout": "openral.sim.rollout",
     "Step": "openral.sim.rollout",
-    "check_robot": "openral.sim.twin.robot_check",
+    "check_robot": "openral.sim.robot_check",
     "make_rollout": "openral.sim.registry",
     # skills
     "Skill": "openral.skill.skill",
@@ -83,8 +83,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors
     from openral.sim.building.scene_type import SceneType
     from openral.sim.gym_env import GymEnv
     from openral.sim.registry import make_rollout
+    from openral.sim.robot_check import check_robot
     from openral.sim.rollout import Observation, SimRollout, Step
-    from openral.sim.twin.robot_check import check_robot
     from openral.skill.evaluation.episode import run_episode, skill_context
     from openral.skill.library import make_skill
     from openral.skill.skill import Skill, SkillContext

@@ -16,7 +16,6 @@ import pytest
 from openral.graph import topics
 from openral.graph.run_key import RunKey
 from openral.graph.time_lease import LeaseHolder
-from openral.hal import topics as hal_topics
 from openral.manifest import load_robot
 from openral.ros.priority import priority_hint
 from tests.hal.chunks import joint_chunk
@@ -61,9 +60,9 @@ class LiveGraph:
         hear(f"{MSGS}/HalState", topics.HAL_STATE, topics.STATE)
         hear(f"{MSGS}/SafetyState", topics.SAFETY_STATE, topics.LATCHED)
         hear(f"{MSGS}/Verdict", topics.VERDICT, topics.STATE)
-        hear(f"{MSGS}/AppliedAction", hal_topics.APPLIED, topics.STATE)
+        hear(f"{MSGS}/AppliedAction", topics.APPLIED, topics.STATE)
         hear(f"{MSGS}/EStopEvent", topics.ESTOP, topics.COMMAND)
-        hear(f"{MSGS}/FailureTrigger", hal_topics.FAILURE, topics.STATE)
+        hear(f"{MSGS}/FailureTrigger", topics.FAILURE_HAL, topics.STATE)
         self.candidates = self.node.create_publisher(
             f"{MSGS}/ActionChunk", topics.CANDIDATE, topics.COMMAND
         )

@@ -13,7 +13,6 @@ import pytest
 from openral.graph import topics
 from openral.graph.run_key import RunKey
 from openral.graph.seal import Seal
-from openral.hal import topics as hal_topics
 from openral.ros.codec import types
 from tests.hal.node_rig import (
     ESTOPPED,
@@ -32,9 +31,9 @@ JOINT = "panda_joint1"
 @pytest.fixture(scope="module")
 def live(domain: int) -> Iterator[LiveGraph]:  # noqa: F811
     with live_graph(domain, "franka_panda") as made:
-        made.hear("std_msgs/msg/String", hal_topics.EPISODE, topics.LATCHED)
+        made.hear("std_msgs/msg/String", topics.EPISODE, topics.LATCHED)
         made.hear(f"{MSGS}/WorldCollision", topics.WORLD, topics.LATCHED)
-        made.hear(f"{MSGS}/WorldCollision", hal_topics.OBJECTS, topics.SENSOR)
+        made.hear(f"{MSGS}/WorldCollision", topics.OBJECTS, topics.SENSOR)
         made.start_both("sim_env_yaml=tabletop_push")
         yield made
 
@@ -49,7 +48,7 @@ def at_rest(live: LiveGraph) -> bool:
 
 
 def test_a_sealed_motion_is_executed_row_by_row_and_then_held(live: LiveGraph) -> None:
-    rows = live.heard[hal_topics.APPLIED]
+    rows = live.heard[topics.APPLIED]
     verdict = live.under_way(JOINT, 0.3, 0.4)
     wait_until(lambda: live.state.state == HOLDING and live.state.reason == "finished")
     mine = [row for row in rows if row.sequence == live.state.sequence]
@@ -72,7 +71,7 @@ def test_the_scene_is_told_in_the_base_frame(live: LiveGraph) -> None:
     assert world.header.frame_id == live.robot.base_frame
     assert "table" in [box.id for box in world.primitives]
     assert "cube" not in [box.id for box in world.primitives]
-    objects = live.latest(hal_topics.OBJECTS)
+    objects = live.latest(topics.OBJECTS)
     assert [thing.id for thing in objects.primitives] == ["cube", "goal"]
     table = next(box for box in world.primitives if box.id == "table")
     cube = objects.primitives[0]
@@ -82,17 +81,17 @@ def test_the_scene_is_told_in_the_base_frame(live: LiveGraph) -> None:
 
 def test_an_episode_is_told_and_the_next_one_begun_on_request(live: LiveGraph) -> None:
     move(live, 3.0)
-    refused = live.trigger(hal_topics.RESET_SCENE)
+    refused = live.trigger(topics.RESET_SCENE)
     assert not refused.success
     assert "executed" in refused.message
     wait_until(lambda: live.state.state == HOLDING)
-    before = json.loads(live.latest(hal_topics.EPISODE).data)
+    before = json.loads(live.latest(topics.EPISODE).data)
     assert before["steps"] > 0
-    assert live.trigger(hal_topics.RESET_SCENE).success
+    assert live.trigger(topics.RESET_SCENE).success
     wait_until(
-        lambda: json.loads(live.latest(hal_topics.EPISODE).data)["episode"] == before["episode"] + 1
+        lambda: json.loads(live.latest(topics.EPISODE).data)["episode"] == before["episode"] + 1
     )
-    after = json.loads(live.latest(hal_topics.EPISODE).data)
+    after = json.loads(live.latest(topics.EPISODE).data)
     assert (after["steps"], after["seed"]) == (0, before["seed"] + 1)
     wait_until(lambda: np.allclose(live.q, live.robot.home_position, atol=0.01))
 
@@ -152,9 +151,7 @@ def test_an_event_of_anybody_stops_the_robot(live: LiveGraph) -> None:
 
 def to_pose(live: LiveGraph, **fields: Any) -> Any:
     wait_until(lambda: live.state.state != EXECUTING)
-    return live.call(
-        "openral_msgs/srv/ResetToPose", hal_topics.reset_to_pose(live.robot.id), **fields
-    )
+    return live.call("openral_msgs/srv/ResetToPose", topics.reset_to_pose(live.robot.id), **fields)
 
 
 def test_the_robot_is_brought_to_a_pose_through_the_kernel(live: LiveGraph) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from openral.graph import topics
-from openral.hal import topics as hal_topics
 from openral.manifest.kinematics import Kinematics
 from openral.ros.codec import types
 from openral.ros.qos import LATCHED, SENSOR, QoS
@@ -21,9 +20,9 @@ from openral.ros.tf import Buffer, TransformListener
 from tests.hal.node_rig import ESTOPPED, HOLDING, MSGS, STOPPED, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 
-IMAGE = hal_topics.camera("wrist", "image")
-POINTS = hal_topics.camera("front_depth", "points")
-DEPTH = hal_topics.camera("front_depth", "depth")
+IMAGE = topics.camera("wrist", "image")
+POINTS = topics.camera("front_depth", "points")
+DEPTH = topics.camera("front_depth", "depth")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def test_pictures_come_with_their_lens_and_the_time_of_the_simulation(live: Live
     abouts: list[Any] = []
     ear = live.node.create_subscription(
         "sensor_msgs/msg/CameraInfo",
-        hal_topics.camera("wrist", "camera_info"),
+        topics.camera("wrist", "camera_info"),
         abouts.append,
         SENSOR,
     )
@@ -70,7 +69,7 @@ def test_pictures_come_with_their_lens_and_the_time_of_the_simulation(live: Live
 
 
 def test_a_scenes_own_camera_is_drawn_for_whoever_listens(live: LiveGraph) -> None:
-    image = once(live, "sensor_msgs/msg/Image", hal_topics.camera("room", "image"))
+    image = once(live, "sensor_msgs/msg/Image", topics.camera("room", "image"))
     assert (image.width, image.height) == (640, 480)
 
 
@@ -93,7 +92,7 @@ def test_clouds_and_depth_agree_and_leave_out_the_robot(live: LiveGraph) -> None
 
 
 def test_the_scan_reaches_the_walls(live: LiveGraph) -> None:
-    scan = once(live, "sensor_msgs/msg/LaserScan", hal_topics.SCAN)
+    scan = once(live, "sensor_msgs/msg/LaserScan", topics.SCAN)
     lidar = live.robot.lidars[0]
     ranges = np.asarray(scan.ranges)
     assert len(ranges) == lidar.beams
@@ -121,7 +120,7 @@ def test_every_frame_of_the_robot_can_be_looked_up(live: LiveGraph) -> None:
 
 
 def test_the_description_is_a_urdf_of_the_same_chain(live: LiveGraph) -> None:
-    text = once(live, "std_msgs/msg/String", hal_topics.ROBOT_DESCRIPTION, LATCHED).data
+    text = once(live, "std_msgs/msg/String", topics.ROBOT_DESCRIPTION, LATCHED).data
     root = ElementTree.fromstring(text)
     assert root.tag == "robot"
     joints = {joint.get("name"): joint for joint in root.findall("joint")}
@@ -132,7 +131,7 @@ def test_the_description_is_a_urdf_of_the_same_chain(live: LiveGraph) -> None:
 
 
 def drive(live: LiveGraph, forward: float, seconds: float) -> None:
-    out = live.node.create_publisher("geometry_msgs/msg/Twist", hal_topics.CMD_VEL, QoS(depth=1))
+    out = live.node.create_publisher("geometry_msgs/msg/Twist", topics.CMD_VEL, QoS(depth=1))
     wait_until(lambda: out.has_subscribers)
     twist = types.new("geometry_msgs/msg/Twist")
     twist.linear.x = forward

@@ -16,7 +16,6 @@ from openral.errors import ConfigError, LifecycleError
 from openral.graph import topics
 from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
-from openral.hal import topics as hal_topics
 from openral.hal.node import ManifestHALLifecycleNode
 from openral.manifest.library import load_robot, robot_path
 from openral.ros import Outcome
@@ -133,7 +132,7 @@ def test_wall_time_on_request(graph: Graph, ear: Any) -> None:  # noqa: F811
 
 
 def test_the_scan_of_a_bare_twin_is_at_maximum_range(graph: Graph, ear: Any) -> None:  # noqa: F811
-    scans = ear("sensor_msgs/msg/LaserScan", hal_topics.SCAN)
+    scans = ear("sensor_msgs/msg/LaserScan", topics.SCAN)
     world = ear("openral_msgs/msg/WorldCollision", topics.WORLD, topics.LATCHED)
     up(make(graph, robot_yaml="panda_mobile"))
     wait_until(lambda: scans and world)
@@ -142,7 +141,7 @@ def test_the_scan_of_a_bare_twin_is_at_maximum_range(graph: Graph, ear: Any) -> 
 
 
 def test_an_exception_in_a_callback_makes_the_robot_hold(graph: Graph, ear: Any) -> None:  # noqa: F811
-    failures = ear("openral_msgs/msg/FailureTrigger", hal_topics.FAILURE, topics.STATE)
+    failures = ear("openral_msgs/msg/FailureTrigger", topics.FAILURE_HAL, topics.STATE)
     node = make(graph, robot_yaml="ur5e")
     up(node)
     kernel = graph.node("liar", apart=True)
@@ -160,7 +159,7 @@ def test_an_exception_in_a_callback_makes_the_robot_hold(graph: Graph, ear: Any)
 
 
 def test_diagnostics_tell_how_it_is(graph: Graph, ear: Any) -> None:  # noqa: F811
-    arrays = ear("diagnostic_msgs/msg/DiagnosticArray", hal_topics.DIAGNOSTICS, topics.STATE)
+    arrays = ear("diagnostic_msgs/msg/DiagnosticArray", topics.DIAGNOSTICS, topics.STATE)
     up(make(graph, robot_yaml="so101_follower"))
     wait_until(lambda: arrays)
     status = arrays[-1].status[0]

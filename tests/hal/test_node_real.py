@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from openral.graph import topics
-from openral.hal import topics as hal_topics
 from tests.hal.feetech_arm import calibrate
 from tests.hal.feetech_simulator import FeetechSimulator
 from tests.hal.node_rig import (
@@ -52,9 +51,9 @@ def test_hardware_moves_by_the_kernel_alone_and_stops_when_it_is_unplugged(
     live.under_way(joint, 0.3, 1.0, fast=0.0)
     wait_until(lambda: live.state.state == HOLDING)
     wait_until(lambda: abs(live.q[0] - start[0] - 0.3) < 0.05)
-    assert live.latest(hal_topics.APPLIED).sequence == live.state.sequence
+    assert live.latest(topics.APPLIED).sequence == live.state.sequence
     service = live.node.create_client(
-        "openral_msgs/srv/ResetToPose", hal_topics.reset_to_pose(live.robot.id)
+        "openral_msgs/srv/ResetToPose", topics.reset_to_pose(live.robot.id)
     )
     assert not service.service_is_ready()
 
@@ -70,4 +69,4 @@ def test_hardware_moves_by_the_kernel_alone_and_stops_when_it_is_unplugged(
     assert live.state.state == EXECUTING
     simulator.unplug()
     wait_until(lambda: live.safety.state == ESTOPPED)
-    wait_until(lambda: any(f.reason == "hal_fault" for f in live.heard[hal_topics.FAILURE]))
+    wait_until(lambda: any(f.reason == "hal_fault" for f in live.heard[topics.FAILURE_HAL]))

@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from openral.graph.deadlines import SILENT_S
 from openral.graph.ports import Ports
 from openral.graph.run_key import RunKey
-from openral.graph.time_lease import TOPIC, TYPE, LeaseHolder
+from openral.graph.time_lease import TYPE, LeaseHolder
+from openral.graph.topics import TIME_LEASE
 from openral.hal.sim.time_leases import ASTRAY_NS, MOST_HOLDERS, TimeLeases
 from openral.ros import msg
 from openral.ros.clock import NS
@@ -186,7 +187,7 @@ class Holder:
         self.context = Context(transport=MemoryTransport())
         self.node = Node("runner", context=self.context, parameters={"use_sim_time": True})
         self.sent: list[Any] = []
-        self.node.create_subscription(TYPE, TOPIC, self.sent.append, STATE, inline=True)
+        self.node.create_subscription(TYPE, TIME_LEASE, self.sent.append, STATE, inline=True)
         self._clock = self.node.create_publisher(msg.Clock, "/clock", CLOCK)
         self.lease = LeaseHolder(self.node, 0.1)
 
@@ -243,7 +244,7 @@ def test_time_that_goes_back_takes_the_lease_with_it(holder: Holder) -> None:
 def test_on_wall_time_nobody_holds_a_lease() -> None:
     context = Context(transport=MemoryTransport())
     node, sent = Node("runner", context=context), list[Any]()
-    node.create_subscription(TYPE, TOPIC, sent.append, STATE, inline=True)
+    node.create_subscription(TYPE, TIME_LEASE, sent.append, STATE, inline=True)
     made = LeaseHolder(node, 0.1)
     made.extend({"voxel map": 1})
     made.release()
@@ -260,7 +261,7 @@ def test_a_simulation_never_gets_further_ahead_than_the_lease(steps: list[tuple[
     try:
         leases = TimeLeases(lambda: None, lambda: 0.0)
         given: Callable[[Any], None] = leases.received
-        holder.node.create_subscription(TYPE, TOPIC, given, STATE, inline=True)
+        holder.node.create_subscription(TYPE, TIME_LEASE, given, STATE, inline=True)
         now = known = NS
         holder.tick(now)
         holder.lease.extend()

@@ -13,8 +13,7 @@ import pytest
 
 from openral.graph import topics
 from openral.graph.sealed import subscribe_sealed
-from openral.graph.time_lease import TOPIC, TYPE
-from openral.hal import topics as hal_topics
+from openral.graph.time_lease import TYPE
 from openral.ros.clock import NS
 from openral.ros.qos import CLOCK, STATE
 from tests.hal.node_rig import ARMED, EXECUTING, HOLDING, LiveGraph, live_graph
@@ -28,9 +27,9 @@ LEASE_S = 0.065
 def live(domain: int) -> Iterator[LiveGraph]:  # noqa: F811
     with live_graph(domain, "franka_panda") as made:
         made.hear("rosgraph_msgs/msg/Clock", "/clock", CLOCK)
-        leases = made.heard.setdefault(TOPIC, [])
-        subscribe_sealed(made.node, made.key, TYPE, TOPIC, leases.append, STATE)
-        made.hear("diagnostic_msgs/msg/DiagnosticArray", hal_topics.DIAGNOSTICS, topics.STATE)
+        leases = made.heard.setdefault(topics.TIME_LEASE, [])
+        subscribe_sealed(made.node, made.key, TYPE, topics.TIME_LEASE, leases.append, STATE)
+        made.hear("diagnostic_msgs/msg/DiagnosticArray", topics.DIAGNOSTICS, topics.STATE)
         made.start_both("sim_env_yaml=tabletop_push")
         yield made
 
@@ -65,7 +64,7 @@ def test_time_stands_still_while_the_kernel_is_frozen_and_the_motion_goes_on(
     wait_until(lambda: abs(live.q[0] - start - 0.3) < 0.01)
     assert live.safety.state == ARMED
     assert not live.heard[topics.ESTOP]
-    assert not live.heard[hal_topics.FAILURE]
+    assert not live.heard[topics.FAILURE_HAL]
     told = ticks(live)
     assert all(a <= b for a, b in itertools.pairwise(told)), "time went back"
 
@@ -104,7 +103,7 @@ def test_a_hal_that_is_frozen_goes_on_where_it_was(live: LiveGraph) -> None:
 def test_time_never_passes_the_kernels_lease(live: LiveGraph) -> None:
     """As seen from outside: a lease that is published is never older than its own length."""
     live.arm()
-    leases = [lease for lease in live.heard[TOPIC] if lease.holder == "safety_kernel"]
+    leases = [lease for lease in live.heard[topics.TIME_LEASE] if lease.holder == "safety_kernel"]
     assert len(leases) > 20
     ahead = [
         (lease.until.sec - lease.header.stamp.sec) * NS
@@ -118,7 +117,7 @@ def test_time_never_passes_the_kernels_lease(live: LiveGraph) -> None:
 
 def test_a_node_says_whom_time_waits_for(live: LiveGraph) -> None:
     def waits_for() -> list[str]:
-        arrays = list(live.heard[hal_topics.DIAGNOSTICS])
+        arrays = list(live.heard[topics.DIAGNOSTICS])
         pairs = [pair for array in arrays for status in array.status for pair in status.values]
         return [pair.value for pair in pairs if pair.key == "time_waits_for" and pair.value]
 

@@ -64,7 +64,7 @@ class Rig:
         hear(f"{MSGS}/SafeAction", topics.SAFE_ACTION, self.safe.append, topics.COMMAND, raw=True)
         hear(f"{MSGS}/SafetyState", topics.SAFETY_STATE, self.states.append, topics.LATCHED)
         hear(f"{MSGS}/Verdict", topics.VERDICT, self.verdicts.append, 100)
-        hear(f"{MSGS}/FailureTrigger", topics.FAILURE, self.failures.append, 100)
+        hear(f"{MSGS}/FailureTrigger", topics.FAILURE_SAFETY, self.failures.append, 100)
         hear(f"{MSGS}/EStopEvent", topics.ESTOP, self.events.append, topics.COMMAND)
         self.node.create_wall_timer(0.02, self._speak)
 

@@ -13,7 +13,7 @@ from openral.graph import topics
 from openral.graph.run_key import RunKey
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import sealed_topic
-from openral.graph.time_lease import TOPIC as TIME_LEASE
+from openral.graph.topics import TIME_LEASE
 from openral.ros.qos import CLOCK
 from tests.hal.node_rig import ARMED, HOLDING, MSGS, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from openral.graph import topics
 from openral.ros.actions.client import ActionClient, ClientGoal
 from openral.ros.actions.goal import GoalStatus
 from openral.ros.codec import types
 from openral.ros.qos import STATE
-from openral.skill import topics
 from tests.hal.node_rig import HOLDING, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 
@@ -27,7 +27,7 @@ class RunnerGraphRig(LiveGraph):
         listen = self.node.create_subscription
         listen("std_msgs/msg/String", topics.STEPS, self.steps.append, STATE)
         listen("openral_msgs/msg/ActionChunk", topics.CANDIDATE, self.chunks.append, STATE)
-        listen("openral_msgs/msg/FailureTrigger", topics.FAILURE, self.failures.append, STATE)
+        listen("openral_msgs/msg/FailureTrigger", topics.FAILURE_SKILL, self.failures.append, STATE)
         self.feedback: list[Any] = []
         self.client = ActionClient(self.node, ACTION, topics.EXECUTE_SKILL)
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from openral.errors import GoalRejected
-from openral.graph import topics as safety_topics
+from openral.graph import topics
 from openral.ros.actions.goal import GoalStatus
-from openral.skill import topics
 from tests.hal.node_rig import ARMED
 from tests.ros.conftest import wait_until
 from tests.skill.live_rig import RunnerGraphRig
@@ -75,12 +74,12 @@ def test_a_slow_policy_pauses_the_motion_and_stalls_nothing(
     ready: RunnerGraphRig, tmp_path: Path
 ) -> None:
     ready.still()
-    states = len(ready.heard[safety_topics.JOINT_STATES])
+    states = len(ready.heard[topics.JOINT_STATES])
     goal, _ = ready.under_way(manifest(tmp_path, "slow"), 2, rows=2)  # 0.8 s of thought for 0.1 s
     assert goal.cancel(10.0)
     _, result = goal.get_result(60.0)
     assert (result.reason, result.refused) == ("cancelled", 0), result
-    assert len(ready.heard[safety_topics.JOINT_STATES]) - states > 50
+    assert len(ready.heard[topics.JOINT_STATES]) - states > 50
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_one_goal_at_a_time(ready: RunnerGraphRig) -> None:
 
 def test_without_an_armed_kernel_nothing_is_proposed(ready: RunnerGraphRig) -> None:
     ready.still()
-    assert ready.call("openral_msgs/srv/EStop", safety_topics.ESTOP, source="test").success
+    assert ready.call("openral_msgs/srv/EStop", topics.ESTOP, source="test").success
     proposed = len(ready.chunks)
     goal = ready.send("home", timeout=1.0)
     _, result = goal.get_result(60.0)
@@ -146,7 +145,7 @@ def test_without_an_armed_kernel_nothing_is_proposed(ready: RunnerGraphRig) -> N
 def test_an_estop_ends_the_goal(ready: RunnerGraphRig) -> None:
     ready.still()
     goal, _ = ready.under_way("wave", 1, after=1000, size=0.01)
-    assert ready.call("openral_msgs/srv/EStop", safety_topics.ESTOP, source="test").applied
+    assert ready.call("openral_msgs/srv/EStop", topics.ESTOP, source="test").applied
     status, result = goal.get_result(30.0)
     assert (status, result.reason) == (GoalStatus.ABORTED, "estopped")
     assert result.message.startswith("test: ")

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from openral.graph import topics as safety_topics
-from openral.hal.topics import RESET_SCENE
+from openral.graph import topics
+from openral.graph.topics import RESET_SCENE
 from openral.ros.actions.goal import GoalStatus
-from openral.skill import topics
 from tests.hal.node_rig import ARMED, HOLDING
 from tests.ros.conftest import wait_until
 from tests.skill.live_rig import RunnerGraphRig
@@ -30,7 +29,7 @@ def test_a_push_and_a_way_home(rig: Make) -> None:
     assert result.chunks > 5
     assert {feedback.phase for feedback in made.feedback} >= {"loading", "running"}
     applied = made.heard[topics.APPLIED]
-    verdicts = made.heard[safety_topics.VERDICT]
+    verdicts = made.heard[topics.VERDICT]
     proposed = {bytes(chunk.trace_id) for chunk in made.chunks}
     # One id from the policy to the motors.
     assert {bytes(row.trace_id) for row in applied} <= proposed

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from openral.errors import CapabilityMismatch, PerceptionStale
+from openral.graph import topics
 from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
 from openral.manifest import Kinematics, load_robot
@@ -23,7 +24,6 @@ from openral.ros.node.node import Node
 from openral.ros.qos import LATCHED, SENSOR
 from openral.ros.stamps import time_message
 from openral.ros.transport.memory_transport import MemoryTransport
-from openral.skill import topics
 from openral.skill.runner.camera_frames import picture
 from openral.skill.runner.observer import BusObserver
 from openral.world.node import WorldNode
@@ -96,7 +96,7 @@ class Bus:
                 step=width * 3,
                 data=data,
             ),
-            topics.image_topic(CAMERA.name),
+            topics.camera(CAMERA.name, "image"),
         )
 
     def boxes(

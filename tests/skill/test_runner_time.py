@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from openral.graph import topics as safety_topics
+from openral.graph import topics
 from openral.ros.actions.goal import GoalStatus
 from openral.ros.stamps import stamp_ns
-from openral.skill import topics
 from tests.hal.node_rig import ARMED
 from tests.ros.conftest import wait_until
 from tests.skill.live_rig import RunnerGraphRig
@@ -53,9 +52,9 @@ def test_simulated_time_waits_for_a_runner_that_is_frozen_for_two_seconds(rig: M
     applied = len(made.heard[topics.APPLIED])
     wait_until(lambda: ended.done() or len(made.heard[topics.APPLIED]) > applied + 30, 60.0)
     assert not ended.done(), ended.result()
-    states = made.heard[safety_topics.SAFETY_STATE]
+    states = made.heard[topics.SAFETY_STATE]
     assert {state.state for state in states if stamp_ns(state) >= at} == {ARMED}
-    assert not made.heard[safety_topics.ESTOP]
+    assert not made.heard[topics.ESTOP]
     assert not made.failures
     assert goal.cancel(10.0)
     assert goal.get_result(60.0)[1].reason == "cancelled"

@@ -12,9 +12,9 @@ import pytest
 
 from openral.graph import topics
 from openral.graph.seal import Seal
+from openral.graph.topics import APPLIED
 from openral.ros.actions.goal import GoalStatus
 from openral.ros.clock import NS
-from openral.skill.topics import APPLIED
 from tests.deploy.small_graph import family
 from tests.hal.node_rig import ARMED, STRICT
 from tests.ros.conftest import Graph, _lend_domain, wait_until

@@ -20,7 +20,6 @@ from openral.ros.clock import NS
 from openral.ros.qos import LATCHED, SENSOR
 from openral.ros.stamps import time_message
 from openral.ros.tf.broadcaster import TF_QOS
-from openral.world import topics as world_topics
 from tests.ros.conftest import Graph
 
 ROBOT = load_robot("panda_mobile")
@@ -63,8 +62,8 @@ class PretendRobot:
         self._odom = sealed("nav_msgs/msg/Odometry", topics.ODOM, SENSOR)
         self._tf = make(msg.TFMessage, "/tf", TF_QOS)
         self._static = make(msg.TFMessage, "/tf_static", LATCHED)
-        self._info = make(msg.CameraInfo, world_topics.camera_info(CAMERA.name), SENSOR)
-        self._depth = make(msg.Image, world_topics.depth(CAMERA.name), SENSOR)
+        self._info = make(msg.CameraInfo, topics.camera(CAMERA.name, "camera_info"), SENSOR)
+        self._depth = make(msg.Image, topics.camera(CAMERA.name, "depth"), SENSOR)
         self._static.publish(msg.TFMessage(fixed_frames(ROBOT)))
         self.depth = kitchen_depth()
         self.node.create_wall_timer(0.02, self.speak)

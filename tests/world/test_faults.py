@@ -21,7 +21,6 @@ from openral.manifest.kinematics import Kinematics, matrix
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.stamps import stamp_ns
-from openral.world import topics as world_topics
 from tests.hal.chunks import joint_chunk
 from tests.hal.node_rig import ARMED, LiveGraph
 from tests.ros.conftest import Graph, wait_until
@@ -60,7 +59,7 @@ def live(module_graph: Graph) -> Iterator[tuple[LiveGraph, PretendRobot]]:
     graph = LiveGraph(module_graph, ROBOT.id, sim_time=False)
     graph.key = robot.key
     graph.hear("openral_msgs/msg/OccupancyVoxels", topics.VOXELS, topics.SENSOR)
-    graph.hear("openral_msgs/msg/WorldState", world_topics.WORLD_STATE, topics.STATE)
+    graph.hear("openral_msgs/msg/WorldState", topics.WORLD_STATE, topics.STATE)
     graph.start("openral.world", f"same_picture_s={SAME_S}")
     graph.start_kernel("requires_voxels=true", "candidate_max_age_s=10.0")
     wait_until(lambda: graph.heard[topics.SAFETY_STATE], 60.0)
@@ -132,12 +131,12 @@ def test_maps_are_stamped_by_their_measurement(live: tuple[LiveGraph, PretendRob
 
 def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, PretendRobot]) -> None:
     graph, robot = live
-    states = graph.heard[world_topics.WORLD_STATE]
+    states = graph.heard[topics.WORLD_STATE]
     known = graph.node.create_publisher(msg.WorldCollision, topics.WORLD, topics.LATCHED)
     post = msg.CollisionPrimitive(id="post", pose=msg.Pose(msg.Point(3.0, 1.0, 0.5)))
     crate = msg.CollisionPrimitive(id="crate", pose=msg.Pose(msg.Point(2.0, 0.0, 0.5)))
     robot.pose = [0.4, -0.2, 0.3]
-    objects = graph.node.create_publisher(msg.WorldCollision, world_topics.OBJECTS, topics.SENSOR)
+    objects = graph.node.create_publisher(msg.WorldCollision, topics.OBJECTS, topics.SENSOR)
 
     def tell() -> None:
         stamp = graph.node.stamp()
@@ -185,7 +184,7 @@ def test_the_world_state_tells_all_that_skills_read(live: tuple[LiveGraph, Prete
     assert state.has_base and state.base.header.frame_id == "odom"
     assert state.header.frame_id == ROBOT.base_frame
     feeds = [sensor.name for sensor in state.sensors]
-    assert feeds == ["front_depth", topics.WORLD, world_topics.OBJECTS]
+    assert feeds == ["front_depth", topics.WORLD, topics.OBJECTS]
     assert state.safety.state == ARMED
 
 

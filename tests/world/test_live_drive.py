@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from openral.graph import topics
-from openral.hal import topics as hal_topics
 from openral.manifest import ControlMode
 from openral.ros import msg
 from tests.hal.node_rig import LiveGraph
@@ -31,7 +30,7 @@ class LiveBase:
 
     def __init__(self, live: LiveGraph, start: Pose) -> None:
         self.live, self.start = live, start
-        self._cmd_vel = live.node.create_publisher(msg.Twist, hal_topics.CMD_VEL, topics.COMMAND)
+        self._cmd_vel = live.node.create_publisher(msg.Twist, topics.CMD_VEL, topics.COMMAND)
         wait_until(lambda: self._cmd_vel.has_subscribers)
 
     def drive(self, twist: Twist) -> Any:

@@ -13,7 +13,8 @@ import pytest
 
 from openral.graph import topics
 from openral.graph.sealed import subscribe_sealed
-from openral.graph.time_lease import TOPIC, TYPE
+from openral.graph.time_lease import TYPE
+from openral.graph.topics import TIME_LEASE
 from openral.manifest import ControlMode
 from openral.ros.qos import STATE
 from tests.hal.chunks import chunk, joint_chunk, slot
@@ -56,7 +57,7 @@ def test_the_map_stays_fresh_while_the_mapper_is_frozen(graph: Graph, scene: Pat
     live = start(graph, scene, sim_time=True)
     try:
         leases: list[Any] = []
-        subscribe_sealed(live.node, live.key, TYPE, TOPIC, leases.append, STATE)
+        subscribe_sealed(live.node, live.key, TYPE, TIME_LEASE, leases.append, STATE)
         stay = [[live.robot.home[name] for name in ARM]] * 3
         mapper = next(p for p in live.processes if "openral.world" in p.args)
         freeze = threading.Timer(0.5, mapper.send_signal, [signal.SIGSTOP])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.graph.states import SensorState
 from openral.hal.publishers.robot_tf import fixed_frames
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.qos import LATCHED
 from openral.ros.stamps import stamp_ns
-from openral.world import topics
 from tests.world.two_cameras import PLACES, Speaker, TwoCameras, at, cells
 
 WALL = {name: (x + 1.0125, y, z) for name, (x, y, z) in PLACES.items()}
@@ -109,7 +109,7 @@ def test_what_is_not_seen_again_fades_and_the_robot_stays_free(make: Make, unkno
 def test_the_map_can_be_cleared(make: Make) -> None:
     rig = make()
     assert at(rig.see(), list(WALL.values())).all()
-    assert rig.call(topics.CLEAR).success
+    assert rig.call(topics.CLEAR_MAP).success
     rig.wait(0.1)
     map_ = rig.see(np.where(np.arange(96) < 4, 1.0125, np.nan))
     assert at(map_, list(WALL.values()), map_.unknown).all()

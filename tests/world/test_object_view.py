@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.graph import topics
 from openral.graph.states import SensorState
 from openral.graph.topics import WORLD
 from openral.manifest import load_robot
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.stamps import time_message
-from openral.world import topics
 from openral.world.object_view import ObjectView
 
 ROBOT, ARM = load_robot("panda_mobile"), load_robot("ur5e")

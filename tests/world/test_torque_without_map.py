@@ -13,7 +13,8 @@ import yaml
 from openral.graph import topics
 from openral.graph.deadlines import INPUT_S, SILENT_S
 from openral.graph.sealed import subscribe_sealed
-from openral.graph.time_lease import TOPIC, TYPE
+from openral.graph.time_lease import TYPE
+from openral.graph.topics import TIME_LEASE
 from openral.manifest.control import ControlMode
 from openral.manifest.library import robot_path
 from openral.ros import msg
@@ -114,7 +115,7 @@ def stand_still_s(live: LiveGraph, limit_s: float) -> float:
 def test_time_waits_once_for_a_map_that_never_comes_again(live: LiveGraph) -> None:
     """Somebody else's mapper has died: simulated time stands for a while, and then no more."""
     leases: list[Any] = []
-    subscribe_sealed(live.node, live.key, TYPE, TOPIC, leases.append, STATE)
+    subscribe_sealed(live.node, live.key, TYPE, TIME_LEASE, leases.append, STATE)
     map_ = Map(live)
     live.arm()
     wait_until(lambda: live.propose(limp(live)).status == ACCEPTED)

@@ -28,7 +28,6 @@ from openral.ros.node.node import Node
 from openral.ros.qos import LATCHED, SENSOR, QoS
 from openral.ros.stamps import time_message
 from openral.ros.transport.memory_transport import MemoryTransport
-from openral.world import topics as world_topics
 from openral.world.node import WorldNode
 
 SIZE = (96, 72)
@@ -68,11 +67,11 @@ class Speaker:
         self._static = make(msg.TFMessage, "/tf_static", LATCHED)
         self._static.publish(msg.TFMessage(fixed_frames(self.robot)))
         self._info, self._depth, self._points = (
-            {name: make(kind, topic(name), SENSOR) for name in self.cameras}
-            for kind, topic in (
-                (msg.CameraInfo, world_topics.camera_info),
-                (msg.Image, world_topics.depth),
-                (msg.PointCloud2, world_topics.points),
+            {name: make(kind, topics.camera(name, what), SENSOR) for name in self.cameras}
+            for kind, what in (
+                (msg.CameraInfo, "camera_info"),
+                (msg.Image, "depth"),
+                (msg.PointCloud2, "points"),
             )
         )
 
@@ -130,7 +129,7 @@ class TwoCameras:
         self.clouds: list[Any] = []
         hear = self.node.create_subscription
         hear(msg.OccupancyVoxels, topics.VOXELS, self.maps.append, SENSOR)
-        hear(msg.PointCloud2, world_topics.VOXEL_POINTS, self.clouds.append, SENSOR)
+        hear(msg.PointCloud2, topics.VOXEL_POINTS, self.clouds.append, SENSOR)
         self.executor.add_node(self.node)
         self.executor.add_node(self.world)
         self.speaker.tell_time(self.now)

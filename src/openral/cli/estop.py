@@ -15,6 +15,7 @@ from openral.cli.ros.graph_session import (
     graph_session,
     show,
 )
+from openral.graph.topics import ESTOP
 
 app = typer.Typer(help="Stop the robot now.")
 
@@ -35,7 +36,7 @@ def estop(
     """
     with graph_session(domain, network) as session:
         words = {"source": "operator", "reason": reason}
-        answer = call_service(session, "openral_msgs/srv/EStop", "/openral/estop", timeout, **words)
+        answer = call_service(session, "openral_msgs/srv/EStop", ESTOP, timeout, **words)
     if as_json:
         words = {"success": answer.success, "applied": answer.applied, "message": answer.message}
         show(words, True)

@@ -13,6 +13,7 @@ from openral.cli.ros.graph_session import (
     call_service,
     graph_session,
 )
+from openral.graph.topics import RECOVER
 
 app = typer.Typer(help="Let slow motion out of the margin pass, after a stop.")
 
@@ -31,7 +32,7 @@ def recover(
     Example: openral recover
     """
     with graph_session(domain, network) as session:
-        kind, name = "std_srvs/srv/SetBool", "/openral/recover"
+        kind, name = "std_srvs/srv/SetBool", RECOVER
         answer = call_service(session, kind, name, timeout, data=not end)
     typer.echo(answer.message, err=not answer.success)
     raise typer.Exit(0 if answer.success else 1)

@@ -11,6 +11,7 @@ from openral.cli.ros.graph_session import (
     call_service,
     graph_session,
 )
+from openral.graph.topics import RESET
 
 app = typer.Typer(help="Arm the robot, after start or after a stop.")
 
@@ -28,6 +29,6 @@ def reset(
     Example: openral reset
     """
     with graph_session(domain, network) as session:
-        answer = call_service(session, "std_srvs/srv/Trigger", "/openral/reset", timeout)
+        answer = call_service(session, "std_srvs/srv/Trigger", RESET, timeout)
     typer.echo(answer.message, err=not answer.success)
     raise typer.Exit(0 if answer.success else 1)

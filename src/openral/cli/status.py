@@ -15,6 +15,7 @@ from openral.cli.ros.graph_session import (
     graph_session,
     show,
 )
+from openral.graph.topics import SAFETY_STATE
 
 if TYPE_CHECKING:
     from openral.cli.ros.graph_session import Session
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Show what the safety kernel is doing.")
 
 _STATES = ("idle", "armed", "estopped", "recovery")
-_TOPIC = "/openral/safety_state"
 
 
 @app.command()
@@ -63,7 +63,9 @@ def _live_state(session: Session, timeout_s: float) -> Any:
     from openral.ros.qos import LATCHED
 
     heard: queue.Queue[Any] = queue.Queue()
-    session.node.create_subscription("openral_msgs/msg/SafetyState", _TOPIC, heard.put, LATCHED)
+    session.node.create_subscription(
+        "openral_msgs/msg/SafetyState", SAFETY_STATE, heard.put, LATCHED
+    )
     executor = Executor(session.node.context)
     executor.add_node(session.node)
     executor.start()
@@ -71,6 +73,6 @@ def _live_state(session: Session, timeout_s: float) -> Any:
         heard.get(timeout=timeout_s)
         return heard.get(timeout=timeout_s)
     except queue.Empty:
-        raise NotThere(f"no heartbeat on {_TOPIC} within {timeout_s:g} s") from None
+        raise NotThere(f"no heartbeat on {SAFETY_STATE} within {timeout_s:g} s") from None
     finally:
         executor.shutdown()

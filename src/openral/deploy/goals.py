@@ -10,12 +10,11 @@ from typing import Any
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.options import DeployOptions
 from openral.deploy.results import GoalResult
-from openral.hal.topics import RESET_SCENE
+from openral.graph.topics import EXECUTE_SKILL, RESET_SCENE
 from openral.ros.actions.client import ActionClient, ClientGoal
 from openral.ros.codec import types
 
 _ACTION = "openral_msgs/action/ExecuteSkill"
-_TOPIC = "/openral/execute_skill"
 _ANSWER_S = 30.0
 
 
@@ -24,7 +23,7 @@ class Goals:
 
     def __init__(self, link: GraphLink, options: DeployOptions) -> None:
         self._link, self._options = link, options
-        self._client = ActionClient(link.node, _ACTION, _TOPIC)
+        self._client = ActionClient(link.node, _ACTION, EXECUTE_SKILL)
         self._goal: ClientGoal | None = None
         self._result: Future[Any] | None = None
         self._stuck = False

@@ -98,7 +98,7 @@ class Monitor:
         own(f"{_MESSAGES}/HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
         hear("rcl_interfaces/msg/Log", "/rosout", self._on_log, ROSOUT)
         for source in ("hal", "recorder", "skill", "world"):
-            kind, topic = f"{_MESSAGES}/FailureTrigger", f"/openral/failure/{source}"
+            kind, topic = f"{_MESSAGES}/FailureTrigger", topics.failure(source)
             hear(kind, topic, self._on_failure, topics.STATE)
 
     # Callbacks

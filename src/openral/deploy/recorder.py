@@ -14,6 +14,7 @@ from typing import Any
 from openral.errors import ConfigError, OpenralError, RecordingError
 from openral.graph.states import Severity
 from openral.graph.time_lease import LeaseHolder
+from openral.graph.topics import FAILURE_RECORDER
 from openral.ros import Outcome, State, spin
 from openral.ros.codec import types
 from openral.ros.lifecycle.node import LifecycleNode
@@ -25,7 +26,6 @@ from openral.ros.recording.recorder import Recorder
 from openral.ros.recording.writer import RecordingWriter
 from openral.signals import heed_signals
 
-FAILURE = "/openral/failure/recorder"
 _CHECK_S = 0.1
 _LOOK_S = (0.2, 5.0)
 """Shortest and longest period in s of the search for new topics: short while they keep appearing,
@@ -47,7 +47,9 @@ class RecorderNode(LifecycleNode):
         fixed = Descriptor(read_only=True)
         self._folder = self.declare_parameter("folder", "", fixed).value
         self._exclude = self.declare_parameter("exclude", "", fixed).value
-        self._failures = self.create_publisher("openral_msgs/msg/FailureTrigger", FAILURE, STATE)
+        self._failures = self.create_publisher(
+            "openral_msgs/msg/FailureTrigger", FAILURE_RECORDER, STATE
+        )
         self._sink: BackgroundWriter | None = None
         self._recorder: Recorder | None = None
         self._lease: LeaseHolder | None = None

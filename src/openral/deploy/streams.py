@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from openral.graph import topics
-from openral.hal.topics import SCAN
-from openral.hal.topics import camera as camera_topic
-from openral.hal.topics import lidar as lidar_topic
+from openral.graph.topics import SCAN
+from openral.graph.topics import camera as camera_topic
+from openral.graph.topics import lidar as lidar_topic
 from openral.manifest import RobotDescription
 from openral.manifest.sensor import Camera, DepthCamera
 from openral.ros.qos import SENSOR, STATE

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import Sealer, Secret, sealed_topic
+from openral.graph.topics import TIME_LEASE
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.codec import types
@@ -18,7 +19,6 @@ from openral.ros.node.node import Node
 from openral.ros.qos import STATE
 from openral.ros.stamps import time_message
 
-TOPIC = "/openral/time_lease"
 TYPE = "openral_msgs/msg/TimeLease"
 _STEP_NS = 10_000_000
 """A limit that advances by less is not worth a message."""
@@ -36,8 +36,8 @@ class LeaseHolder:
         """
         self._node = node
         self._ahead_ns = round(ahead_s * NS)
-        self._sealer = None if key is None else Sealer(key, TOPIC)
-        kind, topic = (TYPE, TOPIC) if key is None else (SEALED, sealed_topic(TOPIC))
+        self._sealer = None if key is None else Sealer(key, TIME_LEASE)
+        kind, topic = (TYPE, TIME_LEASE) if key is None else (SEALED, sealed_topic(TIME_LEASE))
         self._out = node.create_publisher(kind, topic, STATE)
         self._until_ns = 0
         self._sent_s = float("-inf")

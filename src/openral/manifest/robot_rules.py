@@ -1,4 +1,4 @@
-"""What must hold between the parts of a robot manifest."""
+"""Consistency rules between the fields of a robot manifest."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class RobotParts(Protocol):
 
 
 def robot_problems(robot: RobotParts) -> list[tuple[Location, str]]:
-    """Everything that is wrong between fields; empty when the manifest is sound."""
+    """All inconsistencies between fields as (location, message); empty if there are none."""
     found = [*_names(robot), *_tree(robot)]
     if found:
-        return found  # the rest walks the tree and would only add noise
+        return found  # the other rules walk the tree and would only add noise
     for rule in (_mimics, _masses, _home, _base, _end_effectors, _allowed, _sensors, _modes):
         found += rule(robot)
     return found

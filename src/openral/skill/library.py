@@ -77,7 +77,7 @@ def _parse(name: str, model: type[Model], values: dict[str, Any]) -> Model:
 
 
 def describe(ref: str, robot: RobotDescription, rate_hz: float) -> SkillDescription:
-    """A manifest's own description; for a name, that of a skill which answers joint positions."""
+    """The description in a manifest file; for a name, a skill that returns joint positions."""
     if Path(ref).suffix in {".yaml", ".yml"}:
         return load_skill(ref)
     if ref not in skill_names():

@@ -1,4 +1,4 @@
-"""Mapping: depth sensors in, the voxel map and its health out."""
+"""Mapping: makes the voxel map from depth sensors and publishes it with its health."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import ConfigError, ExtrapolationError, TransformError
+from openral.graph import topics
 from openral.graph.pinned import Pinned, SoleSource
 from openral.graph.sealed import SealedPublisher, Secret
 from openral.graph.states import SensorState
@@ -25,7 +26,6 @@ from openral.ros.node.node import Node
 from openral.ros.node.subscription import Subscription
 from openral.ros.stamps import time_message
 from openral.ros.tf import Buffer
-from openral.world import topics
 from openral.world.body import Body
 from openral.world.joint_history import JointHistory
 from openral.world.sensor_watch import SensorWatch
@@ -37,8 +37,11 @@ Matrix = NDArray[np.float64]
 
 
 class Mapping:
-    """Keeps the map of one robot. Its owner calls `work` whenever joint positions have come: a view
-    is placed once it is known where the robot was."""
+    """Maintains the map of one robot.
+
+    The owner calls `work` whenever joint positions were received: a view is inserted once the
+    robot's pose at its time is known.
+    """
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class Mapping:
         joints: JointHistory,
         frames: Buffer,
     ) -> None:
-        """`frames`: where another frame than the robot's own is wanted, it is looked up there."""
+        """`frames` serves transforms if the map's frame is not one of the robot's own."""
         self._key = key
         self._node, self._robot, self._settings = node, robot, settings
         self._joints, self._frames = joints, frames
@@ -67,12 +70,12 @@ class Mapping:
         self._decayed_ns = 0
         self._attached_unseen: set[str] = set()
         self._hidden: set[str] = set()
-        """Held objects whose first place is hidden."""
+        """Attached objects whose volume at the time of attachment is hidden in the map."""
         self._attached = WorldLists(attached)
         self._attaching = Pinned(f"attached objects on {WORLD}")
 
     def open(self) -> list[Callable[[], None]]:
-        """Begins to listen and to publish; returns the calls that end it."""
+        """Starts subscriptions and publishers; returns the calls that end them."""
         node = self._node
         with node.context.presence.one_announcement():
             kind = "openral_msgs/msg/OccupancyVoxels"
@@ -87,7 +90,7 @@ class Mapping:
             made = [known]
             for queue in self.queues:
                 made += self._listen(queue)
-            service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR, self._on_clear)
+            service = node.create_service("std_srvs/srv/Trigger", topics.CLEAR_MAP, self._on_clear)
         timer = node.create_timer(1 / self._settings.health_hz, self.tell_health)
         return [
             partial(node.destroy_timer, timer),
@@ -100,16 +103,20 @@ class Mapping:
     def _listen(self, queue: ViewQueue) -> list[Any]:
         name = queue.sensor.name
         if self._settings.input == "points":
-            return [self._watch(queue, msg.PointCloud2, topics.points(name), queue.take_points)]
+            return [
+                self._watch(
+                    queue, msg.PointCloud2, topics.camera(name, "points"), queue.take_points
+                )
+            ]
         return [
-            self._watch(queue, msg.CameraInfo, topics.camera_info(name), queue.take_info),
-            self._watch(queue, msg.Image, topics.depth(name), queue.take_depth),
+            self._watch(queue, msg.CameraInfo, topics.camera(name, "camera_info"), queue.take_info),
+            self._watch(queue, msg.Image, topics.camera(name, "depth"), queue.take_depth),
         ]
 
     def _watch(
         self, queue: ViewQueue, kind: Any, topic: str, take: Callable[[Any], None]
     ) -> Subscription:
-        """Takes a sensor's topic from one publisher; two at once, and the sensor is unusable."""
+        """Subscribes to a sensor's topic of one publisher; with two the sensor is unusable."""
         sole = SoleSource(topic)
 
         def see(message: Any) -> None:
@@ -123,14 +130,14 @@ class Mapping:
         return made
 
     def forget(self) -> None:
-        """Time was set back: what was seen then says nothing about now."""
+        """Clears the map: time was set back, so old measurements are meaningless now."""
         for queue in self.queues:
             queue.forget()
         self.map.forget()
         self._begun, self._decayed_ns = False, 0
 
     def work(self) -> None:
-        """Puts what can be placed into the map, and publishes it if it changed."""
+        """Inserts all views whose pose is known, and publishes the map if there were any."""
         changed = False
         for queue in self.queues:
             while queue.waiting and self._place(queue, queue.waiting[0]):
@@ -140,26 +147,26 @@ class Mapping:
             self._publish()
 
     def tell_health(self) -> None:
-        """Says so while not all sensors deliver."""
+        """Drops stale attached objects and publishes the map while it is unhealthy."""
         self._hold_attached()
         if not self.healthy:
             self._publish()
 
     @property
     def healthy(self) -> bool:
-        """Whether the map rests on fresh measurements of every sensor that it needs."""
+        """Whether the map is based on fresh measurements of every sensor that it needs."""
         now = self._node.now()
         return bool(self.queues) and all(
             q.watch.state(now)[0] is SensorState.OK for q in self.queues
         )
 
     def health(self) -> list[Any]:
-        """How each sensor is doing."""
+        """A SensorHealth for each sensor."""
         now = self._node.now()
         return [queue.watch.message(now) for queue in self.queues]
 
     def _place(self, queue: ViewQueue, view: View) -> bool:
-        """False: its place is not known yet."""
+        """Inserts or discards a view; False: its pose is not known yet."""
         q = self._joints.at(view.stamp_ns)
         try:
             if q is None:
@@ -181,8 +188,10 @@ class Mapping:
         return True
 
     def _poses(self, sensor: DepthCamera, stamp: int, q: Matrix) -> tuple[Matrix, Matrix]:
-        """Sensor and base in the map's frame: by the joints alone where that frame is the robot's,
-        because anybody can publish /tf."""
+        """Poses of sensor and base in the map's frame, each 4×4.
+
+        From the joints alone where that frame is the robot's, because any node can publish /tf.
+        """
         robot = self._robot
         links = self.body.link_poses(q)
         link, pose = self._mounts[sensor.name]
@@ -216,8 +225,7 @@ class Mapping:
         self._hide_held(q, base)
 
     def _hide_held(self, q: Matrix, base: Matrix) -> None:
-        """A grasped object leaves its place; what is hidden with it comes back when it is let go,
-        or when it is seen again."""
+        """Hides the former volume of an attached object, until it is released or observed again."""
         if not self._hidden <= set(self.body.held):
             self.map.show()
             self._hidden = set()
@@ -227,12 +235,12 @@ class Mapping:
             self._attached_unseen = set()
 
     def _on_world(self, message: Any, source: int) -> None:
-        if message.sealed:  # the run's own: what stands in the scene, nothing attached
+        if message.sealed:  # the run's own list: objects of the scene, nothing attached
             return
         if attached(message):
             try:
                 self._attaching.take(source)
-            except ConfigError as error:  # then nothing is taken out of the map
+            except ConfigError as error:  # then nothing is removed from the map
                 self._attached = WorldLists(attached)
                 self._hold_attached()
                 self._node.log.error("nothing is attached", reason=str(error), once="attached")
@@ -241,7 +249,7 @@ class Mapping:
         self._hold_attached()
 
     def _hold_attached(self) -> None:
-        # What nobody tells of any more is mapped again: it must not hide anything for good.
+        # An object that is no longer published is mapped again: it must not hide anything for good.
         self._attached.forget_old(self._node.now(), self._robot.safety.world_max_age_s)
         try:
             fresh = self.body.hold(p for told in self._attached.all() for p in told)
@@ -258,10 +266,10 @@ class Mapping:
         response.success, response.message = True, "everything is unknown"
         return response
 
-    # What it says
+    # Published messages
 
     def message(self) -> Any:
-        """The map as an OccupancyVoxels, stamped by the oldest measurement that it relies on."""
+        """The map as OccupancyVoxels, stamped with the oldest measurement that it relies on."""
         return occupancy_voxels(
             self._header(),
             self.map.origin,
@@ -274,7 +282,7 @@ class Mapping:
         )
 
     def _blocking(self) -> NDArray[np.uint8]:
-        """One bit a cell that the robot must not enter."""
+        """One bit per cell, set where the robot must not enter."""
         bits = self.map.occupied_bits()
         return bits | self.map.unknown_bits() if self._settings.unknown == "occupied" else bits
 

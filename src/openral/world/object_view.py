@@ -6,6 +6,7 @@ import copy
 from typing import Any, NamedTuple
 
 from openral.errors import ConfigError, TransformError, choices
+from openral.graph import topics
 from openral.graph.states import SensorState
 from openral.graph.topics import WORLD
 from openral.graph.world_lists import WorldLists
@@ -15,7 +16,6 @@ from openral.ros.clock import NS
 from openral.ros.stamps import stamp_ns, time_message
 from openral.ros.tf import Buffer
 from openral.ros.tf.rigid import Rigid, from_message
-from openral.world import topics
 from openral.world.sensor_watch import AHEAD_NS
 
 _SEEN_AGE_S = 1.0

@@ -1,4 +1,4 @@
-"""SensorWatch: how one sensor is doing, judged by the stamps of its measurements."""
+"""SensorWatch: the health of one sensor, judged by the stamps of its measurements."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from openral.ros.stamps import time_message
 
 _SKEW_NS = 10_000_000
 AHEAD_NS = 50_000_000
-"""A stamp further ahead of the clock than this is no time of a measurement."""
+"""A stamp further ahead of the clock than this is not a valid measurement time."""
 
 
 class SensorWatch:
-    """Remembers a sensor's last usable measurement and what was wrong since."""
+    """Remembers a sensor's last usable measurement and any fault since."""
 
     def __init__(self, name: str, max_age_s: float) -> None:
         self.name = name
         self._limit = max_age_s
         self.stamp_ns = 0
-        """When the last usable measurement was taken; 0: never."""
+        """Stamp of the last usable measurement; 0: none."""
         self._fault: tuple[SensorState, str] | None = None
         self._heard = False
         self._rate = 0.0
 
     def used(self, stamp_ns: int) -> None:
-        """A measurement went into the map."""
+        """Records that a measurement was inserted into the map."""
         gap = (stamp_ns - self.stamp_ns) / NS
         if self.stamp_ns and gap > 0:
             rate = 1 / gap
@@ -36,11 +36,11 @@ class SensorWatch:
         self._heard, self._fault = True, None
 
     def failed(self, state: SensorState, detail: str) -> None:
-        """A measurement came that cannot be used."""
+        """Records that an unusable measurement was received."""
         self._heard, self._fault = True, (state, detail)
 
     def forget(self) -> None:
-        """Time was set back: nothing was ever heard."""
+        """Time was set back: resets to nothing received."""
         self.stamp_ns, self._fault, self._heard, self._rate = 0, None, False, 0.0
 
     def state(self, now_ns: int) -> tuple[SensorState, str]:
@@ -56,7 +56,7 @@ class SensorWatch:
         return SensorState.OK, ""
 
     def message(self, now_ns: int) -> Any:
-        """As SensorHealth."""
+        """The present state as a SensorHealth message."""
         state, detail = self.state(now_ns)
         return msg.SensorHealth(
             name=self.name,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.graph import topics
 from openral.graph.joint_readings import JointReadings
 from openral.graph.sealed import Secret, subscribe_sealed
 from openral.graph.states import SensorState
@@ -19,7 +20,6 @@ from openral.ros import msg
 from openral.ros.node.node import Node
 from openral.ros.stamps import stamp_ns, time_message
 from openral.ros.tf.rigid import Rigid
-from openral.world import topics
 from openral.world.body import Body
 from openral.world.object_view import ObjectView
 

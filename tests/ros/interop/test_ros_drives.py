@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from openral.graph import topics
-from openral.hal.topics import SCAN, camera
+from openral.graph.topics import SCAN, camera
 from openral.manifest import load_robot
 from openral.ros.qos import SENSOR
 from tests.ros.conftest import wait_until

@@ -16,8 +16,7 @@ from openral.graph.run_key import RunKey
 from openral.graph.seal import Seal
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import Sealer, sealed_topic
-from openral.graph.time_lease import TOPIC as TIME_LEASE
-from openral.hal.topics import APPLIED
+from openral.graph.topics import APPLIED, TIME_LEASE
 from openral.ros.codec import types
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor

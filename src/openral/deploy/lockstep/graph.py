@@ -10,8 +10,8 @@ from openral.deploy.results import Ended
 from openral.deploy.streams import streams_of
 from openral.graph import topics
 from openral.graph.run_key import RunKey
+from openral.graph.topics import RESET_SCENE
 from openral.hal.node import ManifestHALLifecycleNode
-from openral.hal.topics import RESET_SCENE
 from openral.ros import Executor, Outcome
 from openral.ros.lifecycle.node import LifecycleNode
 from openral.ros.node.context import Context

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from openral.graph import topics
-from openral.hal.topics import APPLIED
+from openral.graph.topics import APPLIED
 from openral.ros.codec import types
 from openral.ros.recording.reader import Recording
 

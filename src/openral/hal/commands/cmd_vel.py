@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from openral.graph import topics
 from openral.graph.ports import Ports
-from openral.hal import topics as hal_topics
 from openral.hal.graph_time import GraphTime
 from openral.hal.mobile_base import base_state
 from openral.hal.protocols import HAL
@@ -47,7 +46,7 @@ class CmdVelBridge:
         self._out = ports.publisher(
             "openral_msgs/msg/ActionChunk", topics.CANDIDATE, topics.COMMAND
         )
-        ports.subscribe("geometry_msgs/msg/Twist", hal_topics.CMD_VEL, self._hear, QoS(depth=1))
+        ports.subscribe("geometry_msgs/msg/Twist", topics.CMD_VEL, self._hear, QoS(depth=1))
         ports.wall_timer(_EVERY_S, self._flush)
         self._wanted: Vector | None = None
         self._sent_s = 0.0

@@ -15,7 +15,6 @@ from openral.errors import ConfigError
 from openral.graph import topics
 from openral.graph.ports import Ports
 from openral.graph.states import HalStatus, VerdictStatus
-from openral.hal import topics as hal_topics
 from openral.hal.commands import ramp
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import HAL
@@ -57,7 +56,7 @@ class ResetToPoseBridge:
         chunk, verdict = "openral_msgs/msg/ActionChunk", "openral_msgs/msg/Verdict"
         self._out = ports.publisher(chunk, topics.CANDIDATE, topics.COMMAND)
         ports.subscribe(verdict, topics.VERDICT, self._judged, topics.STATE)
-        name = hal_topics.reset_to_pose(hal.robot.id)
+        name = topics.reset_to_pose(hal.robot.id)
         ports.service("openral_msgs/srv/ResetToPose", name, self._asked)
         ports.wall_timer(_POLL_S, self._look)
         ports.at_end(lambda: self._end("deactivated", "the node was deactivated"))

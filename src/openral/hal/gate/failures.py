@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from openral.graph import topics
 from openral.graph.ports import Ports
 from openral.graph.states import Severity
-from openral.hal import topics
 from openral.ros import msg
 from openral.ros.qos import STATE
 from openral.ros.stamps import time_message
@@ -25,7 +25,7 @@ class FailureReports:
 
     def __init__(self, ports: Ports, now: Callable[[], int]) -> None:
         self._log, self._now = ports.node.log, now
-        self._out = ports.publisher("openral_msgs/msg/FailureTrigger", topics.FAILURE, STATE)
+        self._out = ports.publisher("openral_msgs/msg/FailureTrigger", topics.FAILURE_HAL, STATE)
         self._told: dict[str, float] = {}
         self.last = ""
         """The last failure, for diagnostics."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from openral.graph import topics
 from openral.graph.ports import Ports
 from openral.graph.states import HalStatus
-from openral.hal import topics
 from openral.hal.graph_time import GraphTime
 from openral.hal.snapshot import Snapshot
 from openral.ros import msg

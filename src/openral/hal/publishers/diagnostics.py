@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from openral.graph import topics
 from openral.graph.ports import Ports
-from openral.hal import topics
 from openral.hal.graph_time import GraphTime
 from openral.ros import msg
 from openral.ros.qos import STATE

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from openral.errors import OpenralError
+from openral.graph import topics
 from openral.graph.ports import Ports
 from openral.graph.states import HalStatus
 from openral.graph.topics import LATCHED
-from openral.hal import topics
 from openral.hal.protocols import HAL, Episode, SceneResettable
 from openral.ros import msg
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from openral.graph import topics
 from openral.graph.ports import Ports
-from openral.hal import topics
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import SceneObject
 from openral.hal.publishers.base_view import BaseView, box

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from openral.graph import topics
 from openral.graph.ports import Ports
-from openral.hal import topics
 from openral.manifest import RobotDescription
 from openral.manifest.urdf_writer import urdf_text
 from openral.ros import msg

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from openral.graph import topics
 from openral.graph.ports import Ports
-from openral.hal import topics
 from openral.hal.graph_time import GraphTime
 from openral.hal.protocols import DepthSource
 from openral.hal.sensors.camera_info import camera_info

@@ -9,7 +9,8 @@ from typing import Any
 
 from openral.graph.deadlines import SILENT_S
 from openral.graph.ports import Ports
-from openral.graph.time_lease import TOPIC, TYPE
+from openral.graph.time_lease import TYPE
+from openral.graph.topics import TIME_LEASE
 from openral.ros.clock import NS
 from openral.ros.qos import STATE
 from openral.ros.stamps import time_ns
@@ -47,8 +48,8 @@ class TimeLeases:
         self._log = ports.node.log
         self._leases.clear()
         self._sealed.clear()
-        ports.subscribe(TYPE, TOPIC, self.received, STATE)
-        ports.subscribe_sealed(TYPE, TOPIC, self._received_sealed, STATE)
+        ports.subscribe(TYPE, TIME_LEASE, self.received, STATE)
+        ports.subscribe_sealed(TYPE, TIME_LEASE, self._received_sealed, STATE)
         ports.at_end(self._leases.clear)
 
     def __len__(self) -> int:

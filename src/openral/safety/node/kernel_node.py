@@ -116,7 +116,7 @@ class SafetyKernelNode(LifecycleNode):
                 topics.LATCHED,
             )
             self._stop_events = self._publisher("EStopEvent", topics.ESTOP, topics.COMMAND)
-            self._failures = self._publisher("FailureTrigger", topics.FAILURE, topics.STATE)
+            self._failures = self._publisher("FailureTrigger", topics.FAILURE_SAFETY, topics.STATE)
             self._verdicts = self._publisher("Verdict", topics.VERDICT, topics.STATE)
             self._refusals = self._publisher("Verdict", topics.REFUSAL, topics.LATCHED)
             self._subscribe(self._undo, "EStopEvent", topics.ESTOP, self._on_event, topics.COMMAND)

@@ -149,10 +149,10 @@ class Binding(JointMap):
 
 
 def joint_index(names: Sequence[str]) -> dict[str, int]:
-    """Joint ids by name, for the names of all joints in the model's order, unnamed ones as "".
+    """Joint ids by name; `names` are all joints in the model's order, unnamed ones as "".
 
-    A prefix such as robot0_ may be left out where that is neither another joint's exact name nor
-    ambiguous: with two arms, robot0_joint1 and robot1_joint1 stay what they are.
+    A prefix such as robot0_ may be omitted where the rest is neither another joint's exact name
+    nor ambiguous: with two arms, robot0_joint1 and robot1_joint1 need their prefixes.
     """
     exact = {name: index for index, name in enumerate(names) if name}
     bare = {name: _PREFIX.sub("", name, count=1) for name in exact}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from openral.errors import CapabilityMismatch, choices
+from openral.graph import topics
 from openral.manifest import RobotDescription
 from openral.manifest.sensor import Camera
 from openral.ros.clock import NS
@@ -17,7 +18,6 @@ from openral.ros.node.subscription import Subscription
 from openral.ros.qos import SENSOR
 from openral.ros.stamps import stamp_ns
 from openral.sim.rollout import Image
-from openral.skill import topics
 
 _PERIODS = 5  # of a camera, after which its last image is stale
 _LEAST_AGE_S = 0.5
@@ -42,7 +42,7 @@ class CameraFrames:
             if key not in self._subscriptions:
                 self._subscriptions[key] = self._node.create_subscription(
                     "sensor_msgs/msg/Image",
-                    topics.image_topic(self._cameras[key].name),
+                    topics.camera(self._cameras[key].name, "image"),
                     partial(self._frames.__setitem__, key),
                     SENSOR,
                 )
@@ -58,7 +58,7 @@ class CameraFrames:
         """Which image is missing or stale, in a sentence; empty: none."""
         for key in keys:
             camera = self._cameras[key]
-            where = topics.image_topic(camera.name)
+            where = topics.camera(camera.name, "image")
             if key not in self._frames:
                 return f"camera '{camera.name}' was never heard on {where}"
             age = (self._node.now() - stamp_ns(self._frames[key])) / NS

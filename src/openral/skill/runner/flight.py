@@ -1,4 +1,4 @@
-"""Flight: one proposed chunk, from its proposal to its last row."""
+"""Flight: one proposed chunk in execution, from its proposal to its last row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Vector = NDArray[np.float64]
 
 @dataclass
 class Flight:
-    """Hears verdicts, applied rows and HAL states, and says where the chunk is."""
+    """Tracks the progress of a chunk by received verdicts, applied actions and HAL states."""
 
     trace_id: bytes
     sequence: int
@@ -28,22 +28,22 @@ class Flight:
     dt: float
     """Seconds between rows, as proposed."""
     start: Vector
-    """Joint positions that the first row starts from."""
+    """Joint positions (dof,) that the first row starts from."""
     proposed_ns: int
     policy_s: float = 0.0
     steady: Callable[[], float] = time.monotonic
-    """The clock by which a verdict is waited for."""
+    """Timeout clock for the verdict, in s."""
     verdict: Any = None
-    """The kernel's answer, once it came."""
+    """The kernel's Verdict, once received."""
     safe_sequence: int | None = None
-    """Of the SafeAction, once the HAL has begun it."""
+    """Sequence number of the SafeAction, once the HAL has begun it."""
     rows_applied: int = 0
     applied_error: float = 0.0
     """Largest difference between a requested and an applied joint position."""
     tracking_error: float = 0.0
     """Largest difference between an applied and a measured joint position."""
     interrupted: str = ""
-    """Why the HAL ended it early."""
+    """Why the HAL ended it early; empty: it did not."""
     _started_ns: float = 0.0
 
     def __post_init__(self) -> None:
@@ -56,12 +56,12 @@ class Flight:
 
     @property
     def rows(self) -> int:
-        """Rows of the chunk."""
+        """Number of rows."""
         return len(self.slots[0].data)
 
     @property
     def accepted(self) -> bool:
-        """Whether the kernel has let it pass."""
+        """Whether the kernel has accepted it, at full speed or slowed."""
         return self.verdict is not None and self.verdict.status in (
             VerdictStatus.ACCEPTED,
             VerdictStatus.SLOWED,
@@ -69,33 +69,33 @@ class Flight:
 
     @property
     def row_ns(self) -> float:
-        """How long a row takes, stretched as the kernel wanted it."""
+        """Duration of a row in ns, stretched by the verdict's speed factor."""
         factor = float(self.verdict.speed_factor) if self.verdict is not None else 1.0
         return self.dt / (factor if factor > 0 else 1.0) * NS
 
     @property
     def end_ns(self) -> float:
-        """When its last row is reached, on the graph's clock; only for one that was accepted."""
+        """When its last row is reached, in ns of graph time; only valid once accepted."""
         return self._started_ns + self.rows * self.row_ns
 
     def elapsed_s(self, now_ns: int) -> float:
-        """How far into it the robot is."""
+        """Seconds since its execution began."""
         return max(0.0, (now_ns - self._started_ns) / NS)
 
     def over(self, now_ns: int) -> bool:
-        """Whether it was refused, has ended or was ended."""
+        """Whether it was refused, has finished or was interrupted."""
         if self.verdict is None:
             return False
         return not self.accepted or bool(self.interrupted) or now_ns >= self.end_ns
 
     def heard_verdict(self, verdict: Any) -> None:
-        """Takes a Verdict if it is about this chunk."""
+        """Processes a Verdict if it is for this chunk."""
         if self.verdict is None and bytes(verdict.trace_id) == self.trace_id:
             self._started_ns = float(stamp_ns(verdict))
             self.verdict = verdict
 
     def heard_applied(self, applied: Any) -> None:
-        """Takes an AppliedAction if it is about this chunk: it bounds when the HAL began."""
+        """Processes an AppliedAction if it is for this chunk: it bounds when the HAL began."""
         if bytes(applied.trace_id) != self.trace_id:
             return
         self.safe_sequence = int(applied.sequence)
@@ -112,13 +112,13 @@ class Flight:
         self._started_ns = min(max(self._started_ns, latest - self.row_ns), latest)
 
     def heard_hal(self, hal: Any) -> None:
-        """Takes a HalState: the HAL may have ended the chunk before its last row."""
+        """Processes a HalState: the HAL may have ended the chunk before its last row."""
         mine = self.safe_sequence is not None and hal.sequence == self.safe_sequence
         if mine and hal.state != HalStatus.EXECUTING and hal.reason not in ("", "finished"):
             self.interrupted = hal.reason
 
     def record(self, now_ns: int) -> dict[str, Any]:
-        """What was requested and what came of it, for JSON."""
+        """What was requested and what became of it, as a dictionary for JSON."""
         verdict = self.verdict
         return {
             "trace_id": self.trace_id.hex(),

@@ -1,4 +1,4 @@
-"""RunnerGraph: the runner's ends of the graph, and what was heard on them last."""
+"""RunnerGraph: the runner's publishers and subscriptions, and the last messages received."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from openral.errors import CapabilityMismatch, ConfigError
+from openral.graph import topics
 from openral.graph.states import HalStatus, SafetyMode, Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, RobotDescription
@@ -19,32 +20,31 @@ from openral.ros.codec import types
 from openral.ros.node.node import Node
 from openral.ros.qos import COMMAND, LATCHED, SENSOR, STATE, QoS
 from openral.ros.stamps import time_message
-from openral.skill import topics
 from openral.skill.runner.observer import BusObserver
 from openral.skill.runner.parameters import RunnerParameters
 
 _SILENT_S = 1.0
 _LEASE_S = 0.1
-"""How far past this node's own time a simulation may advance while a goal is under way."""
+"""How far simulated time may advance past this node's own while a goal is active."""
 _MSGS = "openral_msgs/msg"
 
 
 class RunnerGraph:
-    """Opened while the runner is active. `listener` hears verdicts, applied rows, HAL states."""
+    """Open while the runner is active; `listener` gets verdicts, applied actions, HAL states."""
 
     def __init__(self, node: Node, robot: RobotDescription, settings: RunnerParameters) -> None:
         self.node, self.robot = node, robot
         self.inline = settings.policy == "inline"
-        """Whether the graph waits for this runner, so that only its own time counts."""
+        """Whether the graph runs in lock-step with this runner, so that only graph time counts."""
         self.lock = threading.RLock()
-        """Held while a run looks at what was heard, and while something is being heard."""
+        """Held while a run reads received messages, and while a message is being received."""
         self.observer = BusObserver(node, robot, self.lock)
         self.listener: Any = None
         self.safety: Any = None
         self.executing = False
-        """Whether the HAL said last that it runs a chunk."""
+        """Whether the last HalState reports a chunk in execution."""
         self.episode: dict[str, Any] | None = None
-        """The scene's own word on its task; None: there is no simulated task."""
+        """The scene's last report on its task; None: there is no simulated task."""
         self._safety_s = 0.0
         self._hal_node, modes = settings.hal_node, settings.control_modes
         self._modes = None if not modes else frozenset(map(_mode, modes))
@@ -54,7 +54,7 @@ class RunnerGraph:
         self._lease: LeaseHolder | None = None
 
     def open(self) -> None:
-        """Begins to listen and to speak."""
+        """Creates subscriptions, publishers and the client of the HAL."""
         self.observer.open()
         hear = self._hear
         hear(f"{_MSGS}/Verdict", topics.VERDICT, partial(self._pass, "heard_verdict"), STATE)
@@ -65,7 +65,7 @@ class RunnerGraph:
         speak = self._speak
         self._candidates = speak(f"{_MSGS}/ActionChunk", topics.CANDIDATE, COMMAND)
         self._steps = speak("std_msgs/msg/String", topics.STEPS, STATE)
-        self._failures = speak(f"{_MSGS}/FailureTrigger", topics.FAILURE, STATE)
+        self._failures = speak(f"{_MSGS}/FailureTrigger", topics.FAILURE_SKILL, STATE)
         kind, name = "rcl_interfaces/srv/GetParameters", f"{self._hal_node}/get_parameters"
         self._hal = self.node.create_client(kind, name)
         self._undo.append(partial(self.node.destroy_client, self._hal))
@@ -74,7 +74,7 @@ class RunnerGraph:
             self._undo.append(self._lease.close)
 
     def close(self) -> None:
-        """Leaves."""
+        """Destroys them."""
         self.observer.close()
         self._lease = None
         while self._undo:
@@ -114,38 +114,38 @@ class RunnerGraph:
             with self.lock:
                 self.episode = told
 
-    # What is known
+    # State
 
     def now(self) -> int:
-        """The graph's time."""
+        """Graph time in ns."""
         return self.node.now()
 
     @property
     def time_waits(self) -> bool:
-        """Whether simulated time waits for this node, so that deadlines count the graph's time."""
+        """Whether simulated time waits for this node, so that deadlines use graph time."""
         return self.node.clock.simulated is not None and not self._real_time
 
     def steady(self) -> float:
-        """Timeout clock: wall time, or the graph's where simulated time waits for this node."""
+        """Timeout clock in s: monotonic, or graph time where that waits for this node."""
         return self.now() / NS if self.inline or self.time_waits else time.monotonic()
 
     def stalled_s(self) -> float:
-        """For how long the graph's time has stood still, in wall time; 0 where that is normal."""
+        """How long graph time has stood still, in s of wall time; 0 where that is normal."""
         simulated = self.node.clock.simulated
         return 0.0 if simulated is None or self.inline else simulated.silent_for_s()
 
     def hold_time(self) -> None:
-        """Has simulated time wait for this node; to be called often while a goal is under way."""
+        """Makes simulated time wait for this node; to be called often while a goal is active."""
         if self._lease is not None and self.time_waits:
             self._lease.extend()
 
     def release_time(self) -> None:
-        """Simulated time need not wait any more."""
+        """Simulated time no longer waits for this node."""
         if self._lease is not None:
             self._lease.release()
 
     def not_armed(self) -> str:
-        """Why nothing would pass the kernel now, in a sentence; empty: it is armed."""
+        """Why the kernel would accept nothing now, in a sentence; empty: it is armed."""
         if self.safety is None:
             return f"no safety kernel was heard on {topics.SAFETY_STATE}"
         silent = self.steady() - self._safety_s
@@ -157,12 +157,12 @@ class RunnerGraph:
 
     @property
     def stopped_by(self) -> str:
-        """Who has latched the e-stop; empty: nobody."""
+        """Source of the latched e-stop; empty: none is latched."""
         stopped = self.safety is not None and self.safety.state == SafetyMode.ESTOPPED
         return str(self.safety.source) if stopped else ""
 
     def hal_modes(self) -> frozenset[ControlMode] | None:
-        """The modes that the HAL says it can execute; None while it has not answered."""
+        """The control modes that the HAL reports; None until it has answered."""
         if self._modes is None:
             if self._asked is None and self._hal.service_is_ready():
                 request = self._hal.request_class(names=["control_modes"])
@@ -173,18 +173,18 @@ class RunnerGraph:
                     self._modes = _told(asked.result(), self._hal_node)
         return self._modes
 
-    # What is said
+    # Publishing
 
     def propose(self, chunk: Any) -> None:
-        """Sends a candidate to the kernel."""
+        """Publishes a candidate for the kernel."""
         self._candidates.publish(chunk)
 
     def record(self, step: dict[str, Any]) -> None:
-        """Tells what was requested and what was applied."""
+        """Publishes what was requested and what was applied."""
         self._steps.publish(lambda: types.new("std_msgs/msg/String", data=json.dumps(step)))
 
     def report(self, reason: str, detail: str, trace_id: bytes) -> None:
-        """Tells that a goal has failed."""
+        """Publishes the failure of a goal."""
         self._failures.publish(
             lambda: types.new(
                 f"{_MSGS}/FailureTrigger",

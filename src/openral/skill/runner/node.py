@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from openral.errors import ConfigError
+from openral.graph import topics
 from openral.manifest import load_robot, load_scene
 from openral.manifest.scene import SceneDescription
 from openral.ros.actions.goal import GoalHandle
@@ -15,7 +16,6 @@ from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.lifecycle.machine import Outcome, State
 from openral.ros.lifecycle.node import LifecycleNode
-from openral.skill import topics
 from openral.skill.policy.host import PolicyHost
 from openral.skill.policy.limits import PolicyLimits
 from openral.skill.policy.process import PolicyProcess

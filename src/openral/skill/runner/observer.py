@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import PerceptionStale, TransformError
+from openral.graph import topics
 from openral.graph.joint_readings import JointReadings
 from openral.graph.states import PrimitiveShape
 from openral.manifest import Kinematics, RobotDescription
@@ -20,7 +21,6 @@ from openral.ros.qos import SENSOR, STATE, QoS
 from openral.ros.stamps import stamp_ns
 from openral.ros.tf import Buffer, Rigid, from_message
 from openral.sim.rollout import Image, Observation, StaticBox
-from openral.skill import topics
 from openral.skill.runner.camera_frames import CameraFrames
 from openral.skill.spaces.state_vector import StateVector
 

@@ -17,19 +17,19 @@ from openral.skill.spaces.slot_columns import ALL, slot_columns
 Vector = NDArray[np.float64]
 
 PLACES = {ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT}
-"""Modes whose rows say where joints shall be."""
+"""Modes whose rows are joint positions."""
 _FOLLOWED = PLACES | {ControlMode.GRIPPER_POSITION}
 _BRAKE_S = 0.25
 _ROW_S = 0.05
-_SHARE = 0.9  # of a joint's speed limit: what the kernel will surely take
+_SHARE = 0.9  # of a joint's speed limit: what the kernel will surely accept
 
 
 def may_overlap(
     flight: Flight, slots: Sequence[SlotRows], robot: RobotDescription, now_ns: int
 ) -> bool:
-    """Whether the first row of `slots` can be reached within its `dt` from where `flight` is now.
+    """Whether the first row of `slots` can be reached in one `dt` from where `flight` is now.
 
-    A chunk that comes early skips what is left of the one before, so its first row is longer.
+    A chunk that starts early skips the rest of the one before, so its first step is longer.
     """
     left = max(0.0, (flight.end_ns - now_ns) / flight.row_ns)
     before = {name: rest for part in flight.slots for name, rest in _rest(part, flight, left)}
@@ -47,7 +47,7 @@ def may_overlap(
 
 
 def _rest(part: SlotRows, flight: Flight, left: float) -> list[tuple[str, float]]:
-    """Where each joint of a slot is with so many rows left."""
+    """Name and position of each joint of a slot when `left` rows remain."""
     if part.mode not in PLACES:
         return []
     start = flight.start[list(part.columns.indices)]
