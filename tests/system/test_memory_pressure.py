@@ -17,7 +17,7 @@ from tests.system.conftest import Deploy
 from tests.system.graph import blind_robot
 
 GROUPS = Path("/sys/fs/cgroup")
-LIMIT = 1536 << 20
+LIMIT = 1 << 30
 JOIN = 'echo $$ > "$0"; exec "$@"'
 
 
@@ -66,12 +66,11 @@ def test_the_policy_that_takes_all_memory_ends_and_the_graph_does_not(
             through=("sh", "-c", JOIN, str(joining)),
         )
         graph.wait_moving()
-        nodes = {name: graph.pid(name) for name in ("hal", "safety_kernel", "world")}
-        scores = {name: Path(f"/proc/{pid}/oom_score_adj") for name, pid in nodes.items()}
-        assert all(int(score.read_text()) <= 0 for score in scores.values())
+        for node, most in {"hal": 0, "safety_kernel": 0, "world": 300, "skill_runner": 300}.items():
+            assert int(Path(f"/proc/{graph.pid(node)}/oom_score_adj").read_text()) <= most
         summary = graph.end()
         full = most_used(joining.parent) > 0.95 * LIMIT
-    assert full, "memory was never short"
+    assert full, f"memory was never short: {summary}"
     assert summary["returncode"] == 1
     # Killed by the system; on a busy machine it may be late before that.
     assert "skill 'creeps' failed: policy_failed" in summary["exit_reason"], summary

@@ -38,12 +38,21 @@ def be_nice(nice: int) -> None:
         Path("/proc/self/autogroup").write_text(str(nice))
 
 
+def be_spared(nice: int) -> None:
+    """Ranks for the OOM killer: HAL and kernel last, as far as that is granted; policies first."""
+    for score in ("-900", "0") if nice < 0 else ("300",):
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(score)
+            return
+
+
 def main() -> None:
     """Runs the node's program in this process."""
     heed_signals()
     parent, number, nice, module = sys.argv[1:5]
     die_with(int(parent), int(number))
     be_nice(int(nice))
+    be_spared(int(nice))
     make_undumpable()
     RunKey.receive_or_exit()
     sys.argv = [module, *sys.argv[5:]]
