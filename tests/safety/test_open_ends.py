@@ -1,4 +1,4 @@
-"""What is not known exactly counts to its end: late bases, old grippers, lagging tools, recovery."""
+"""What is not known exactly counts to its end: late bases, old grippers, old states of tools."""
 
 from __future__ import annotations
 
