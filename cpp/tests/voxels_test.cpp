@@ -52,7 +52,8 @@ TEST(boxes_of_a_field_are_its_occupied_cells) {
     VoxelField field;
     field.rebuild(cells.data(), shape, {0, 0, 0}, 0.05);
     const double full = uniform(r, 0, 1);
-    for (std::uint8_t& cell : cells) cell = chance(r, round % 2 == 0 ? full : 0.01) ? 1 : 0;
+    for (std::uint8_t& cell : cells)
+      cell = uniform(r, 0, 1) < (round % 2 == 0 ? full : 0.01) ? 1 : 0;
     for (int i = pick(r, 0, 4); i-- > 0;) {  // blocks
       const std::array<int, 3> a{pick(r, 0, shape[0] - 1), pick(r, 0, shape[1] - 1),
                                  pick(r, 0, shape[2] - 1)};
