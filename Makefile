@@ -2,11 +2,11 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
-PY := src tests benchmarks tools
+PY := src tests benchmarks tools examples
 
-.PHONY: demo test cpp-test tsan-test interop soak bench lint format setup clean
+.PHONY: demo test cpp-test tsan-test interop soak bench lint format docs setup clean
 
-# A Panda pushes a cube, is told to go through the table, and is stopped before it.
+# A Panda pushes a cube, is commanded through the table, and is stopped before it.
 demo: setup
 	$(BIN)/python tools/demo.py
 
@@ -56,12 +56,23 @@ lint: setup
 	$(BIN)/ruff check $(PY)
 	$(BIN)/ruff format --check $(PY)
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/clang-format --dry-run --Werror $(filter-out %CMakeLists.txt,$(CPP))
 
 format: setup
 	$(BIN)/ruff check --fix $(PY)
 	$(BIN)/ruff format $(PY)
 	$(BIN)/clang-format -i $(filter-out %CMakeLists.txt,$(CPP))
+
+# The site in build/site: guides, reference and API pages. A warning is an error.
+docs: $(VENV)/.docs-ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
+
+$(VENV)/.docs-ready: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  --no-build-isolation -e '.[dev,docs]'
+	@touch $@
 
 setup: $(VENV)/.ready
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from openral.errors import TransportError
-from openral.hal.feetech import protocol
-from openral.hal.feetech.bus import Bus
-from openral.hal.feetech.port import open_port
-from openral.hal.feetech.registers import PRESENT_POSITION, SNAPSHOT_SIZE, SNAPSHOT_START
+from openral.hal.drivers.feetech import protocol
+from openral.hal.drivers.feetech.bus import Bus
+from openral.hal.drivers.feetech.port import open_port
+from openral.hal.drivers.feetech.registers import PRESENT_POSITION, SNAPSHOT_SIZE, SNAPSHOT_START
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "hal"))
 from feetech_simulator import FeetechSimulator

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from openral.hal.build import build_hal
-from openral.hal.sim_attached import SimAttachedHAL
-from openral.hal.sim_loop import SimLoop
+from openral.hal.sim.attached import SimAttachedHAL
+from openral.hal.sim.loop import SimLoop
 from openral.manifest import ControlMode, load_robot
-from openral.ros import types
+from openral.ros.codec import types
 
 ROBOT = "franka_panda"
 TICKS = 1500

@@ -71,7 +71,7 @@ class Ear:
 
     def __init__(self) -> None:
         from openral.ros import Node
-        from openral.ros.executor import Executor
+        from openral.ros.node.executor import Executor
         from openral.ros.qos import SENSOR
 
         self.node = Node("ear")
@@ -167,11 +167,11 @@ def latency(count: int) -> Any:
 
     In a process of its own, so that what the ear has to copy does not count.
     """
+    from openral.graph import topics
     from openral.manifest import ControlMode, load_robot
     from openral.ros import Node, msg
-    from openral.ros.executor import Executor
+    from openral.ros.node.executor import Executor
     from openral.ros.qos import SENSOR, STATE
-    from openral.safety import topics
 
     robot, node = load_robot(ROBOT), Node("proposer")
     executor = Executor(node.context)
@@ -268,7 +268,7 @@ def main() -> None:
         print(json.dumps(latency(options.candidates)))
         return
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])  # its children too
-    from openral.safety.run_key import RunKey
+    from openral.graph.run_key import RunKey
 
     key, ear = RunKey.create(), Ear()
     began = time.monotonic()

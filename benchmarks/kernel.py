@@ -2,7 +2,7 @@
 
 import json
 
-from openral.safety.bench import kernel_benchmark
+from openral.bench.kernel import kernel_benchmark
 
 if __name__ == "__main__":
     print(json.dumps(kernel_benchmark()))

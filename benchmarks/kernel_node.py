@@ -63,7 +63,7 @@ class Bench:
         self.heard.set()
 
     def _speak(self) -> None:
-        from openral.ros import types
+        from openral.ros.codec import types
 
         home = np.array(self.robot.home_position)
         header = types.new("std_msgs/msg/Header", stamp=self.node.stamp())
@@ -78,8 +78,8 @@ class Bench:
         )
 
     def chunk(self) -> bytes:
-        from openral.ros import types
-        from openral.safety.bench_work import ControlMode, chunk
+        from openral.bench.work import ControlMode, chunk
+        from openral.ros.codec import types
 
         rows = np.tile(self.robot.home_position, (ROWS, 1))
         rows[:, 0] += 0.2 * np.sin(np.linspace(0.0, np.pi, ROWS))
@@ -109,7 +109,7 @@ class Bench:
 
 
 def processes() -> list[subprocess.Popen[bytes]]:
-    from openral.safety.run_key import RunKey
+    from openral.graph.run_key import RunKey
 
     environment = {**os.environ, "OPENRAL_DOMAIN": DOMAIN}
     started = [subprocess.Popen([sys.executable, __file__, "relay"], env=environment)]

@@ -17,12 +17,12 @@ import mujoco
 import numpy as np
 from shared.peers import peers_python
 
+from openral.bench.kernel import configuration_ns, kernel_benchmark
+from openral.bench.robot import bench_robot
+from openral.bench.work import motion, obstacles
 from openral.manifest.collision import collision_pairs
 from openral.manifest.kinematics import joints_from_root, matrix
 from openral.safety import Box, Kernel, Sphere
-from openral.safety.bench import configuration_ns, kernel_benchmark
-from openral.safety.bench_robot import bench_robot
-from openral.safety.bench_work import motion, obstacles
 from openral.safety.robot_model import grasping_links
 
 ROOT = Path(__file__).parents[1]

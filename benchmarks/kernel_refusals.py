@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import sys
 
+from openral.bench.refusals import table
 from openral.manifest.library import shipped_robots
-from openral.safety.bench_refusals import table
 
 if __name__ == "__main__":
     rows = [row for name in sys.argv[1:] or shipped_robots() for row in table(name)]

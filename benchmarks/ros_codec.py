@@ -11,7 +11,7 @@ import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
 from openral.ros import msg
-from openral.ros.types import Message, decode, encode
+from openral.ros.codec.types import Message, decode, encode
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 

@@ -27,7 +27,7 @@ def publish() -> None:
 
     from openral.ros import Executor, Node
     from openral.ros.msg import Header, JointState
-    from openral.ros.node import time_message
+    from openral.ros.stamps import time_message
 
     node = Node("pub")
     publisher = node.create_publisher(JointState, "/joint_states")

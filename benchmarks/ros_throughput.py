@@ -43,7 +43,8 @@ def wait(condition: Any) -> None:
 def stream_pub() -> None:
     import numpy as np
 
-    from openral.ros import Executor, Node, types
+    from openral.ros import Executor, Node
+    from openral.ros.codec import types
     from openral.ros.qos import SENSOR
 
     node = Node("cameras")
@@ -109,7 +110,8 @@ def stream_sub() -> None:
 
 
 def small_pub(count: int) -> None:
-    from openral.ros import Node, types
+    from openral.ros import Node
+    from openral.ros.codec import types
     from openral.ros.qos import QoS
 
     node = Node("talker")
@@ -172,7 +174,8 @@ def start_node() -> None:
 
 
 def steady_pub() -> None:
-    from openral.ros import Node, spin, types
+    from openral.ros import Node, spin
+    from openral.ros.codec import types
 
     node = Node("steady")
     publisher = node.create_publisher(STRING, "/small")

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from openral.manifest import load_robot, load_scene
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout
-from openral.skill.evaluation import Order, evaluate
+from openral.skill.evaluation.evaluation import Order, evaluate
 
 mujoco = importlib.import_module("mujoco")  # after openral.sim, which chooses its renderer
 

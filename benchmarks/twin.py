@@ -12,8 +12,8 @@ import mujoco
 
 from openral.errors import ModelUnavailable
 from openral.manifest import load_robot, shipped_robots
-from openral.sim.model_source import read_model, resolve
-from openral.sim.twin import make_twin
+from openral.sim.twin.model_source import read_model, resolve
+from openral.sim.twin.twin import make_twin
 
 STEPS = 20_000
 

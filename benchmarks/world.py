@@ -19,9 +19,9 @@ import numpy as np
 from shared.peers import peers_python
 from shared.targets import finish
 
+from openral.graph.voxel_message import voxel_grid
 from openral.ros import msg
 from openral.safety.kernel import Kernel
-from openral.safety.surroundings import voxel_grid
 from openral.world.body import Body
 from openral.world.voxel_map import MapOptions, VoxelMap
 

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 from shared.targets import finish
 
+from openral.graph.topics import SENSOR, VOXELS
 from openral.manifest import load_robot
 from openral.manifest.sensor import DepthCamera
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
-from openral.safety.topics import SENSOR, VOXELS
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
+from openral.ros.transport.dds_config import Network
 
 DOMAIN = 97
 TARGET_HZ, DEPTH_HZ = 10.0, 12.0

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from openral import tracing
+from openral.graph import topics as safety_topics
 from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
 from openral.ros.recording.recorder import Recorder
-from openral.safety import topics as safety_topics
 from openral.skill import topics
 from tests.ros.conftest import Graph, domain, graph, wait_until  # noqa: F401 - fixtures
 from tests.skill.live_rig import RunnerGraphRig
@@ -133,7 +133,7 @@ assert not tracing.start("test")
 with tracing.span("nothing", bytes(16), mode="x") as span:
     span.set(verdict="accepted")
 assert tracing.span("a") is tracing.span("b", bytes(16), 1, c=2)
-import openral.safety.kernel_node, openral.skill.runner_node, openral.hal.node
+import openral.safety.node.kernel_node, openral.skill.runner.node, openral.hal.node
 print([name for name in sys.modules if name.startswith(("opentelemetry", "requests"))])
 """
     assert run(program).strip() == "[]"

@@ -1,4 +1,4 @@
-"""`make demo`: a Panda pushes a cube, is told to go through the table, and is stopped before it.
+"""`make demo`: a Panda pushes a cube, is commanded through the table, and is stopped before it.
 
 The graph is started as a user starts it; this program is one more node beside it. It leaves a
 film and a strip of pictures as the cameras saw it, and a recording of every topic, under out/demo.
@@ -22,18 +22,19 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from openral.graph import topics
 from openral.manifest import ControlMode, load_robot
-from openral.ros import ActionClient, Context, Executor, Node, Parameter, types
-from openral.ros.dds_config import Network
+from openral.ros import ActionClient, Context, Executor, Node, Parameter
+from openral.ros.codec import types
 from openral.ros.qos import QoS
-from openral.safety import topics
+from openral.ros.transport.dds_config import Network
 from openral.signals import heed_signals
-from openral.skill.arm import Arm
+from openral.skill.builtin.arm import Arm
 
-ROBOT, SCENE, CAMERA = "franka_panda", "tabletop_push", "overhead"
+ROBOT, SCENE, CAMERA = "franka_panda", "tabletop_push", "front"
 OUT = Path("out/demo")
 ARMED, ESTOPPED = 1, 2
-SIZE, FRAME_S = (320, 240), 0.15
+SIZE, FRAME_S = (400, 300), 0.15
 SKILL = "openral_msgs/action/ExecuteSkill"
 START_S, STEP_S = 180.0, 300.0  # wall seconds: a busy machine slows simulated time
 ENDING_S = 15.0  # a graph that has lost a node needs a moment to end the others
@@ -75,7 +76,7 @@ class Graph:
 
 
 class Demo:
-    """A node that watches a camera, asks for skills and proposes one bad idea."""
+    """A node that records a camera, runs skills and proposes one bad motion."""
 
     def __init__(self, network: Network, graph: Graph) -> None:
         self._graph = graph
@@ -143,7 +144,7 @@ class Demo:
 
     def plunge(self) -> Any:
         """Proposes the straight way to a point below the table; returns the kernel's verdict."""
-        self.caption = "told to go through the table: refused"
+        self.caption = "commanded through the table: rejected"
         order = [self.joints.name.index(name) for name in self.robot.joint_names]
         low, high = np.array([joint.position_range for joint in self.robot.driven]).T
         here = np.clip(np.array(self.joints.position)[order], low, high)
@@ -191,17 +192,18 @@ def way_down(robot: Any, here: Any) -> Any:
 
 
 def save_pictures(frames: list[tuple[str, Any]]) -> list[Path]:
-    """The film, and one picture of each caption's beginning, middle and end in a row."""
+    """The film, and a strip: the start, the frame between that differs most, each caption's end."""
     drawn = [draw(caption, pixels) for caption, pixels in frames]
     film, strip = OUT / "demo.gif", OUT / "demo.png"
     paletted = [picture.convert("P", palette=Image.Palette.ADAPTIVE) for picture in drawn]
     paletted[0].save(
         film, save_all=True, append_images=paletted[1:], duration=round(1000 * FRAME_S), loop=0
     )
-    chosen = []
-    for caption in dict.fromkeys(caption for caption, _ in frames):
-        mine = [index for index, (name, _) in enumerate(frames) if name == caption]
-        chosen += sorted({mine[0], mine[len(mine) // 2], mine[-1]}) if not chosen else [mine[-1]]
+    last = {caption: index for index, (caption, _) in enumerate(frames)}
+    pushed, *later = last.values()
+    small = [pixels[::4, ::4].astype(int) for _, pixels in frames[: pushed + 1]]
+    far = [min(abs(p - small[0]).sum(), abs(p - small[-1]).sum()) for p in small]
+    chosen = [0, int(np.argmax(far)), *later]
     width, height = drawn[0].size
     sheet = Image.new("RGB", (width * len(chosen), height))
     for column, index in enumerate(chosen):
@@ -214,7 +216,7 @@ def draw(caption: str, pixels: Any) -> Any:
     picture = Image.fromarray(pixels).resize(SIZE)
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, SIZE[1] - 22, SIZE[0], SIZE[1]), fill="black")
-    if "refused" in caption:
+    if "rejected" in caption:
         pen.rectangle((0, 0, SIZE[0] - 1, SIZE[1] - 22), outline="red", width=4)
     pen.text((6, SIZE[1] - 19), caption, "white", ImageFont.load_default(13))
     return picture
@@ -227,21 +229,21 @@ def play(demo: Demo) -> None:
     demo.until(demo.ready, "the graph", START_S)
     demo.node.set_parameters([Parameter("use_sim_time", True)])
     say("the graph is up and armed; the Panda pushes the cube onto the disc")
-    result = demo.run_skill("scripted-push", "the skill pushes the cube")
+    result = demo.run_skill("scripted-push", "a skill pushes the cube onto the disc")
     word = "done" if result.success else result.reason
     say(f"push: {word} after {result.duration:.1f} s, {result.message}")
     if not result.success:
         demo.fail(f"the push did not succeed: {result.message}")
-    say("now it is told to go straight through the table")
+    say("now it is commanded straight through the table")
     verdict = demo.plunge()
     demo.until(lambda: demo.safety.state == ESTOPPED, "the stop")
     say(f"the kernel: {verdict.detail}")
     if verdict.hit != "table":
-        raise SystemExit(f"it should have been refused because of the table, not '{verdict.hit}'")
-    say(f"the robot is stopped ({demo.safety.reason}) and stays so until somebody resets it")
+        raise SystemExit(f"it should have been rejected because of the table, not '{verdict.hit}'")
+    say(f"the robot is stopped ({demo.safety.reason}) until an operator resets it")
     time.sleep(1.0)  # for the film
     say(f"reset: {demo.reset()}")
-    result = demo.run_skill("home", "after reset it goes home")
+    result = demo.run_skill("home", "after a reset it goes home")
     say(f"home: {'done' if result.success else result.reason}, {result.message}")
     if not result.success:
         demo.fail(f"the run did not go on after the reset: {result.message}")
@@ -262,11 +264,11 @@ def main() -> int:
     bag = OUT / "recording"
     accepted, rejected = summary["verdicts"]["accepted"], summary["verdicts"]["rejected"]
     print(
-        f"\n{accepted} motions proven clear, {rejected} refused, {summary['estops']} e-stop, "
+        f"\n{accepted} motions proven clear, {rejected} rejected, {summary['estops']} e-stop, "
         f"{summary['duration']:.0f} s at {summary['real_time_factor']:.2f}x real time\n"
-        f"what the camera saw   {film}, {strip}\n"
-        f"every topic           {bag}   (openral topic list --bag {bag})\n"
-        f"the nodes' words      {OUT / 'log.txt'}, {OUT / 'summary.json'}"
+        f"camera images   {film}, {strip}\n"
+        f"all topics      {bag}   (openral topic list --bag {bag})\n"
+        f"logs, summary   {OUT / 'log.txt'}, {OUT / 'summary.json'}"
     )
     return 0 if rejected == 1 else 1
 

@@ -1,4 +1,4 @@
-"""Every error that openral raises on purpose: it names the offender and what would be valid."""
+"""openral's exceptions; their messages name the offender and the valid choices."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 
 class OpenralError(Exception):
-    """Base of all errors that a user can cause and mend."""
+    """Base of all errors that a user can cause and fix."""
 
 
 class ConfigError(OpenralError):
-    """A manifest, an option or a combination of them is wrong."""
+    """A manifest, an option or a combination of them is invalid."""
 
 
 class CapabilityMismatch(OpenralError):  # noqa: N818 - the name is part of the interface
-    """Two parts were asked to work together that cannot."""
+    """Two components are incompatible, such as a skill and a robot."""
 
 
 class ModelUnavailable(OpenralError):  # noqa: N818
@@ -29,27 +29,27 @@ class SafetyViolation(OpenralError):  # noqa: N818
 
 
 class PolicyFailed(OpenralError):  # noqa: N818
-    """A skill raised, hung, died or answered with what is no action."""
+    """A skill raised, hung, died or returned an invalid action."""
 
 
 class PerceptionStale(OpenralError):  # noqa: N818
-    """An observation that a decision needs is missing or too old."""
+    """A required observation is missing or stale."""
 
 
 class TransportError(OpenralError):
-    """The wire, a service or a device did not answer as it must."""
+    """The transport, a service or a device failed or did not respond correctly."""
 
 
 class ServiceUnavailable(TransportError):  # noqa: N818
-    """Nobody serves what was called."""
+    """No server offers the service that was called."""
 
 
 class ServerGone(TransportError):  # noqa: N818
-    """The server of a call left or died before it answered."""
+    """The server of a call left or died before it responded."""
 
 
 class ServiceTimeout(TransportError):  # noqa: N818
-    """A server is there and did not answer in time."""
+    """A server is present but did not respond in time."""
 
 
 class GoalRejected(TransportError):  # noqa: N818
@@ -57,39 +57,39 @@ class GoalRejected(TransportError):  # noqa: N818
 
 
 class LifecycleError(OpenralError):
-    """A transition that the node's present state does not allow."""
+    """A transition that is not valid in the current state of a node or goal."""
 
 
 class DeviceUnplugged(TransportError):  # noqa: N818
-    """A device that was open is gone."""
+    """An open device was disconnected."""
 
 
 class DeviceBusy(TransportError):  # noqa: N818
-    """A device that another process holds."""
+    """A device is in use by another process."""
 
 
 class ServoSilent(TransportError):  # noqa: N818
-    """A servo gave no valid answer within the allowed tries."""
+    """A servo gave no valid response within the allowed attempts."""
 
 
 class ServoFault(TransportError):  # noqa: N818
-    """A servo answered and reports a fault of its own: names the joint and the fault."""
+    """A servo reports a fault; the message names the joint and the fault."""
 
 
 class JointLimitExceeded(OpenralError):  # noqa: N818
-    """A target that a joint may not take: names the joint, the value and the limits."""
+    """A target is outside a joint's limits; the message names joint, value and limits."""
 
 
 class UnknownType(ConfigError):  # noqa: N818
-    """A ROS type name that the registry does not hold."""
+    """A ROS type name that is not in the registry."""
 
 
 class InvalidMessage(OpenralError):  # noqa: N818
-    """A message that cannot be put on the wire: names the field, its value and what it must be."""
+    """A message that cannot be encoded; names the field, its value and the expected type."""
 
 
 class CorruptMessage(TransportError):  # noqa: N818
-    """Received bytes that are not a message of the type they claim to be."""
+    """Received bytes are not a valid message of the given type."""
 
     def __init__(self, type_name: str, reason: str) -> None:
         self.type_name = type_name
@@ -102,24 +102,24 @@ class RecordingError(OpenralError):
 
 
 class TransformError(OpenralError):
-    """A transform between two frames cannot be had."""
+    """A transform is invalid or not available."""
 
 
 class UnknownFrame(TransformError):  # noqa: N818
-    """A frame that no transform has ever named."""
+    """A frame that does not occur in any received transform."""
 
 
 class FramesNotConnected(TransformError):  # noqa: N818
-    """Two frames that are known but belong to different trees."""
+    """Two known frames belong to different trees."""
 
 
 class ExtrapolationError(TransformError):
-    """A transform was asked for at a time before or after all that is known of it."""
+    """A transform was requested at a time before or after all its known poses."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a file."""
+    """One problem in a file, with its location."""
 
     message: str
     where: str = ""
@@ -140,7 +140,7 @@ class ManifestError(ConfigError):
 
 
 def choices(value: str, valid: Iterable[str], noun: str = "valid choices") -> str:
-    """Says which names would have been right, the nearest one first if there is one."""
+    """A hint listing the valid names, led by the closest match to `value` if there is one."""
     names = list(valid)
     near = difflib.get_close_matches(value, names, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'? " if near else ""

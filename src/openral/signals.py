@@ -1,7 +1,7 @@
-"""Signals that ask a program to end: heeded whatever the program inherited.
+"""Termination signals: installs handlers regardless of what the process inherited.
 
-A shell ignores SIGINT for what it starts in the background, `nohup` ignores SIGHUP, and children
-inherit it. A program that moves a robot must end when it is asked to, from cron and CI too.
+A shell ignores SIGINT for background jobs, `nohup` ignores SIGHUP, and children inherit that. A
+program that moves a robot must end on request, also under cron and CI.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import sys
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals by which a person, a service manager and a closed terminal end a program."""
+"""The signals by which a user, a service manager and a closed terminal end a program."""
 
 
 def heed_signals() -> None:
-    """Ends this program in order at any of these signals; call it first, on the main thread.
+    """Makes these signals end the program cleanly; call it first, on the main thread.
 
-    SIGINT raises KeyboardInterrupt; the others raise SystemExit, so that `finally` is run.
+    SIGINT raises KeyboardInterrupt; the others raise SystemExit, so that `finally` blocks run.
     """
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,6 +1,6 @@
-"""A process whose memory other processes of the same user cannot read, and that leaves no core.
+"""Protects a process's memory from other processes of the same user, and disables core dumps.
 
-Root, or whoever has CAP_SYS_PTRACE, can read it all the same; see docs/security.md.
+Root, or a process with CAP_SYS_PTRACE, can still read it; see docs/security.md.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 3, 4
 
 
 def make_undumpable() -> None:
-    """For this process until it executes another program; OSError where the system refuses.
+    """Makes this process undumpable until it executes another program; OSError on failure.
 
-    After it `/proc/self` belongs to root: what is to be written there goes first.
+    Afterwards `/proc/self` belongs to root: write to it before.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
@@ -26,9 +26,10 @@ def make_undumpable() -> None:
 
 
 def exposed(pid: int, uid: int) -> str:
-    """Who could read the memory of a process of that user, in words; empty: nobody but root.
+    """Describes which processes could read the memory of process `pid` of user `uid`.
 
-    A process of root's looks the same either way: nothing is said against it.
+    Empty if only root can. For a process of root the two cases look the same: only a
+    tracer is reported.
     """
     process = Path(f"/proc/{pid}")
     try:
@@ -44,7 +45,7 @@ def exposed(pid: int, uid: int) -> str:
 
 
 def descends_from_me(pid: int) -> bool:
-    """Whether a process is a child, or a child's child, of this one."""
+    """Whether a process is this one or one of its descendants."""
     try:
         while pid > 1 and pid != os.getpid():
             pid = _field(Path(f"/proc/{pid}"), "PPid")

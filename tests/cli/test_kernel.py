@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from openral.cli.kernel import app
 from openral.errors import ConfigError, ManifestError
 from openral.manifest import load_robot, shipped_robots
-from openral.safety.case import Case, parse_case
-from openral.safety.explain import case_json, example_case, explain
+from openral.safety.cases.case import Case, parse_case
+from openral.safety.cases.explain import case_json, example_case, explain
 from tests.cli.test_robot import run
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from openral.deploy.other_graph import require_free_domain
 from openral.errors import ConfigError
-from openral.ros.dds_config import Network
+from openral.ros.transport.dds_config import Network
 from tests.deploy.small_graph import SmallGraph, alive, start_supervisor
 from tests.ros.conftest import Graph
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 LOOK = """
 import sys
 from openral.deploy.other_graph import require_free_domain
-from openral.ros.dds_config import Network
+from openral.ros.transport.dds_config import Network
 try:
     require_free_domain(Network.from_environment())
     print("free")
@@ -32,9 +32,9 @@ except Exception as error:
 """
 BE = """
 import sys, time
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.node import Node
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
+from openral.ros.node.node import Node
 node = Node(sys.argv[1], context=Context(Network.from_environment()))
 print("up", flush=True)
 time.sleep(600)

@@ -11,12 +11,12 @@ import yaml
 from typer.testing import CliRunner
 
 from openral.cli.deploy import app
-from openral.cli.yaml_fields import parse_pairs
+from openral.cli.ros.yaml_fields import parse_pairs
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.errors import ConfigError
 from openral.manifest.library import robot_path
-from openral.ros.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 
 PLAN = """\
 1. hal (key)

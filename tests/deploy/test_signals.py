@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from openral.graph.run_key import RunKey
 from openral.ros import msg
 from openral.ros.graph import Graph as GraphView
-from openral.safety.run_key import RunKey
 from openral.signals import ENDING
-from openral.skill.limits import PolicyLimits
+from openral.skill.policy.limits import PolicyLimits
 from tests.deploy.small_graph import alive, family
 from tests.ros.conftest import Graph, inheriting, wait_until
 from tests.system.graph import blind_robot
@@ -39,7 +40,18 @@ NODES = {
     "skill_runner": ("openral.skill", "--autostart", "robot_yaml=ROBOT"),
     "recorder": ("openral.deploy.recorder", "folder=OUT"),
 }
-each_signal = pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+MASKS = ("SigCgt", "SigIgn", "SigBlk")
+SOAK = bool(os.environ.get("OPENRAL_SOAK"))
+
+
+def with_signals(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Each program with one of the signals in turn (all three in a soak): `heeds` looks at all."""
+    pairs = list(itertools.product(names, ENDING))
+    if not SOAK:
+        pairs = list(zip(names, itertools.cycle(ENDING), strict=False))
+    return pytest.mark.parametrize(
+        ("name", "number"), pairs, ids=[f"{name}-{number.name}" for name, number in pairs]
+    )
 
 
 @contextlib.contextmanager
@@ -73,6 +85,7 @@ def filled(words: tuple[str, ...], folder: Path) -> list[str]:
 
 
 def ends(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    assert heeds(process.pid)
     members = family(process.pid)
     began = time.monotonic()
     process.send_signal(number)
@@ -100,8 +113,7 @@ def wait_for_state(graph: Graph, name: str, wanted: str) -> None:
     wait_until(lambda: client.call(ask(), 60.0).current_state.label == wanted, 60.0)
 
 
-@each_signal
-@pytest.mark.parametrize("name", COMMANDS)
+@with_signals(COMMANDS)
 def test_a_command_ends(graph: Graph, tmp_path: Path, name: str, number: signal.Signals) -> None:
     node = graph.node("talker", apart=True)
     out = node.create_publisher(msg.String, "/chatter", 10)
@@ -113,8 +125,7 @@ def test_a_command_ends(graph: Graph, tmp_path: Path, name: str, number: signal.
         ends(process, number)
 
 
-@each_signal
-@pytest.mark.parametrize("name", NODES)
+@with_signals(NODES)
 def test_a_node_ends(graph: Graph, tmp_path: Path, name: str, number: signal.Signals) -> None:
     command = [sys.executable, "-m", *filled(NODES[name], tmp_path)]
     with deaf(command, graph.domain) as process:
@@ -123,21 +134,23 @@ def test_a_node_ends(graph: Graph, tmp_path: Path, name: str, number: signal.Sig
         assert process.returncode == 0, "it ended in order"
 
 
-@each_signal
-def test_a_node_that_starts_ends(graph: Graph, tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", *filled(NODES["hal"], tmp_path)]
+@with_signals(["hal"])
+def test_a_node_that_starts_ends(
+    graph: Graph, tmp_path: Path, name: str, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-m", *filled(NODES[name], tmp_path)]
     with deaf(command, graph.domain) as process:
-        wait_until(lambda: heeds(process.pid, number), 60.0)
+        wait_until(lambda: heeds(process.pid), 60.0)
         ends(process, number)
 
 
-@each_signal
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
 def test_a_policy_ends(tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C and SIGHUP, which a whole terminal gets, are its runner's to handle."""
     ours, theirs = socket.socketpair()
     reason, told = os.pipe()
     limits, runner = PolicyLimits().to_text(), str(os.getpid())
-    command = [sys.executable, "-m", "openral.skill.policy_warden", str(theirs.fileno())]
+    command = [sys.executable, "-m", "openral.skill.policy.warden", str(theirs.fileno())]
     command += [str(told), str(tmp_path), limits, runner]
     with ours, inheriting(signal.SIG_IGN, blocked=True):
         with theirs:
@@ -148,7 +161,7 @@ def test_a_policy_ends(tmp_path: Path, number: signal.Signals) -> None:
                 restore_signals=False,
             )
         try:
-            wait_until(lambda: heeds(process.pid, signal.SIGTERM), 60.0)
+            wait_until(lambda: heeds(process.pid, [signal.SIGTERM]), 60.0)
             process.send_signal(number)
             if number is not signal.SIGTERM:
                 time.sleep(0.5)
@@ -162,8 +175,11 @@ def test_a_policy_ends(tmp_path: Path, number: signal.Signals) -> None:
             os.close(told)
 
 
-def heeds(pid: int, number: signal.Signals) -> bool:
-    """Whether a signal is neither ignored nor blocked."""
+def heeds(pid: int, numbers: Iterable[signal.Signals] = ENDING) -> bool:
+    """Whether signals have a handler and are neither ignored nor blocked."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigIgn", "SigBlk"))]
-    return not any(mask >> (number - 1) & 1 for mask in masks)
+    masks = {line[:6]: int(line.split()[1], 16) for line in lines if line[:6] in MASKS}
+    bits = [1 << (number - 1) for number in numbers]
+    return all(
+        masks["SigCgt"] & bit and not (masks["SigIgn"] | masks["SigBlk"]) & bit for bit in bits
+    )

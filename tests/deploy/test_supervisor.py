@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from openral.safety import topics
+from openral.graph import topics
 from tests.deploy.small_graph import SmallGraph, alive, family, start_supervisor
 from tests.ros.conftest import Graph, wait_until
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from openral.deploy.log_stream import LogStream
+from openral.deploy.process.log_stream import LogStream
 from tests.deploy.small_graph import alive, family, start_supervisor
 from tests.deploy.terminal import Terminal
 from tests.ros.conftest import wait_until

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import Opener, Sealer, sealed_topic
-from openral.safety.run_key import RunKey
 
 TOPIC = "/joint_states"
 payloads = st.binary(max_size=300)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from openral.manifest import ControlMode
-from openral.ros import types
+from openral.ros.codec import types
 
 
 def slot(mode: ControlMode, rows: Any, *, name: str = "", frame: str = "", joints: Any = ()) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from openral.errors import (
     TransportError,
 )
-from openral.hal.feetech.hal import FeetechHAL
+from openral.hal.drivers.feetech.hal import FeetechHAL
 
 from .feetech_arm import SO101, calibrate
 from .feetech_simulator import FeetechSimulator

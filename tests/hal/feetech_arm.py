@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from openral.hal.feetech.calibration import Calibration, JointCalibration
+from openral.hal.drivers.feetech.calibration import Calibration, JointCalibration
 from openral.manifest import RobotDescription, dump_yaml, load_robot
 
 from .feetech_simulator import FeetechSimulator

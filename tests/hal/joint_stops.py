@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from openral.hal.build import build_hal
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint, JointRole
 from tests.hal.chunks import joint_chunk

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
 from openral.graph.time_lease import LeaseHolder
 from openral.hal import topics as hal_topics
 from openral.manifest import load_robot
 from openral.ros.priority import priority_hint
-from openral.safety import topics
-from openral.safety.run_key import RunKey
 from tests.hal.chunks import joint_chunk
 from tests.ros.conftest import Graph, wait_until
 

@@ -8,9 +8,9 @@ import pytest
 
 from openral.errors import ConfigError
 from openral.hal.build import build_hal, hal_names
-from openral.hal.mujoco_hal import MujocoHAL
 from openral.hal.protocols import HAL, IdleSteppable, Steppable
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
+from openral.hal.sim.mujoco_hal import MujocoHAL
 from openral.manifest import RobotDescription, load_robot, load_scene, shipped_robots
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from openral.hal.executor import ChunkExecutor
-from openral.hal.tool_ik import ToolIK
+from openral.hal.execution.executor import ChunkExecutor
+from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import ControlMode, load_robot, shipped_robots
 from tests.hal.chunks import chunk, slot
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from openral.errors import CapabilityMismatch, ConfigError, SafetyViolation
-from openral.hal.executor import ChunkExecutor, Command
-from openral.hal.snapshot import HalStatus
+from openral.graph.states import HalStatus
+from openral.hal.execution.executor import ChunkExecutor, Command
 from openral.manifest import ControlMode, load_robot
 from openral.manifest.joint import JointRole
 from tests.hal.chunks import chunk, joint_chunk, slot

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from openral.errors import DeviceBusy, DeviceUnplugged, ServoSilent, TransportError
-from openral.hal.feetech.bus import Bus
-from openral.hal.feetech.port import open_port
-from openral.hal.feetech.registers import (
+from openral.hal.drivers.feetech.bus import Bus
+from openral.hal.drivers.feetech.port import open_port
+from openral.hal.drivers.feetech.registers import (
     ACCELERATION,
     GOAL_POSITION,
     HOMING_OFFSET,

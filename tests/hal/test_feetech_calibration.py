@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError, ManifestError
-from openral.hal.feetech.bus import Bus
-from openral.hal.feetech.calibrate import Calibrator, Ranges
-from openral.hal.feetech.calibration import (
+from openral.hal.drivers.feetech.bus import Bus
+from openral.hal.drivers.feetech.calibrate import Calibrator, Ranges
+from openral.hal.drivers.feetech.calibration import (
     RADIANS_PER_TICK,
     Calibration,
     JointCalibration,
     default_path,
     load_calibration,
 )
-from openral.hal.feetech.port import open_port
+from openral.hal.drivers.feetech.port import open_port
 from openral.manifest import dump_yaml, load_robot
 
 from .feetech_arm import PER_RADIAN, SO101, calibration_of

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from openral.hal.feetech.calibration import load_calibration
+from openral.hal.drivers.feetech.calibration import load_calibration
 
 from .feetech_arm import SO101, calibration_of
 from .feetech_simulator import FeetechSimulator

@@ -20,7 +20,7 @@ from .feetech_simulator import FeetechSimulator
 
 OWNER = """
 import ctypes, os, signal, sys, threading, time
-from openral.hal.feetech.hal import FeetechHAL
+from openral.hal.drivers.feetech.hal import FeetechHAL
 from openral.manifest import load_robot
 from openral.signals import heed_signals
 

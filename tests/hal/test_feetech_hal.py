@@ -11,7 +11,7 @@ from openral.errors import (
     JointLimitExceeded,
     ServoSilent,
 )
-from openral.hal.feetech.hal import FeetechHAL
+from openral.hal.drivers.feetech.hal import FeetechHAL
 
 from .feetech_arm import SO101, calibration_of, eventually
 from .feetech_simulator import FeetechSimulator

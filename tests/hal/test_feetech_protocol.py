@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError
-from openral.hal.feetech import protocol
-from openral.hal.feetech.registers import MEMORY_SIZE, REGISTERS, Register
+from openral.hal.drivers.feetech import protocol
+from openral.hal.drivers.feetech.registers import MEMORY_SIZE, REGISTERS, Register
 
 from . import feetech_simulator
 

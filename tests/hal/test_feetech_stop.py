@@ -18,7 +18,7 @@ from openral.errors import (
     ServoFault,
     TransportError,
 )
-from openral.hal.feetech.hal import FeetechHAL
+from openral.hal.drivers.feetech.hal import FeetechHAL
 
 from .feetech_arm import SO101, calibration_of, eventually, require_soft_release
 from .feetech_simulator import FeetechSimulator

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from openral.errors import ConfigError, SafetyViolation, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.build import build_hal, hal_names
 from openral.hal.protocols import HAL, IdleSteppable, Steppable
-from openral.hal.snapshot import HalStatus
 from openral.manifest import ControlMode, load_robot, shipped_robots
 
 from .chunks import joint_chunk

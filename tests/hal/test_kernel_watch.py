@@ -14,24 +14,23 @@ from hypothesis.stateful import (
     rule,
 )
 
-from openral.hal.bridges.hal_state import GateRecord
-from openral.hal.bridges.kernel_watch import CHECK_S, KernelWatch
+from openral.graph.ports import Ports
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Refusals
+from openral.graph.states import HalStatus, SafetyMode
+from openral.hal.gate.hal_state import GateRecord
+from openral.hal.gate.kernel_watch import CHECK_S, KernelWatch
 from openral.hal.graph_time import GraphTime
-from openral.hal.mujoco_hal import MujocoHAL
-from openral.hal.ports import Ports
-from openral.hal.snapshot import HalStatus
+from openral.hal.sim.mujoco_hal import MujocoHAL
 from openral.manifest import load_robot
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node
-from openral.safety.run_key import RunKey
-from openral.safety.safety_status import Mode
-from openral.safety.seal import Refusals
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.node import Node
+from openral.ros.transport.memory_transport import MemoryTransport
 
 ROBOT = load_robot("so101_follower")
 PATIENCE_S = 0.07
-ARMED = (Mode.ARMED, Mode.RECOVERY)
+ARMED = (SafetyMode.ARMED, SafetyMode.RECOVERY)
 
 
 class CountedHAL(MujocoHAL):
@@ -67,7 +66,7 @@ class Watched(RuleBasedStateMachine):
         )
         self.ports = Ports(self.node, RunKey.create())
         self.epoch, self.beat = 10, 0
-        self.mode: Mode | None = None
+        self.mode: SafetyMode | None = None
         self.relied = False
         """Whether an unarmed beat was heard since the last reason for doubt."""
         self.silent = 0.0
@@ -79,7 +78,7 @@ class Watched(RuleBasedStateMachine):
             "openral_msgs/msg/EStopEvent", "/openral/estop", self.events.append, inline=True
         )
 
-    def say(self, mode: Mode) -> None:
+    def say(self, mode: SafetyMode) -> None:
         self.beat += 1
         self.watch.heard(
             types.new(
@@ -98,10 +97,10 @@ class Watched(RuleBasedStateMachine):
         self.mode, self.silent = mode, 0.0
         self.hal.step()
 
-    @rule(mode=st.sampled_from(list(Mode)))
-    def beat_heard(self, mode: Mode) -> None:
+    @rule(mode=st.sampled_from(list(SafetyMode)))
+    def beat_heard(self, mode: SafetyMode) -> None:
         self.say(mode)
-        if mode is Mode.ESTOPPED:
+        if mode is SafetyMode.ESTOPPED:
             assert self.hal.read_state().motion.status is HalStatus.STOPPED
             assert (self.record.stop_epoch, self.record.stop_beat) == (self.epoch, self.beat)
 
@@ -109,7 +108,7 @@ class Watched(RuleBasedStateMachine):
     def kernel_restarts(self) -> None:
         self.epoch += 1
         self.beat = 0
-        self.say(Mode.IDLE)
+        self.say(SafetyMode.IDLE)
 
     @rule()
     def old_beat_repeated(self) -> None:
@@ -117,7 +116,10 @@ class Watched(RuleBasedStateMachine):
         before = self.watch.may_move()
         self.watch.heard(
             types.new(
-                "openral_msgs/msg/SafetyState", epoch=self.epoch, beat=self.beat, state=Mode.ARMED
+                "openral_msgs/msg/SafetyState",
+                epoch=self.epoch,
+                beat=self.beat,
+                state=SafetyMode.ARMED,
             )
         )
         assert self.watch.may_move() == before
@@ -150,8 +152,8 @@ class Watched(RuleBasedStateMachine):
     @rule()
     def somebody_presses_a_button(self) -> None:
         self.watch._on_event(types.new("openral_msgs/msg/EStopEvent", source="button"))
-        assert self.mode is Mode.ESTOPPED or not self.watch.may_move()
-        if self.mode is not Mode.ESTOPPED:
+        assert self.mode is SafetyMode.ESTOPPED or not self.watch.may_move()
+        if self.mode is not SafetyMode.ESTOPPED:
             assert self.hal.read_state().motion.status is HalStatus.STOPPED
             self.relied = self.relied and self.mode not in ARMED
         stops = self.hal.stops
@@ -165,7 +167,7 @@ class Watched(RuleBasedStateMachine):
         self.now += 0.2
         self.silent = 0.0
         before = len(self.events)
-        self.say(self.mode or Mode.ARMED)
+        self.say(self.mode or SafetyMode.ARMED)
         assert len(self.events) > before
         assert not self.watch.may_move()
 

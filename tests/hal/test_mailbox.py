@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from openral.errors import TransportError
-from openral.hal.mailbox import Mailbox
+from openral.hal.sim.mailbox import Mailbox
 from tests.ros.conftest import wait_until
 
 

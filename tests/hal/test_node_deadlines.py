@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from openral.safety import topics
+from openral.graph import topics
 from tests.hal.node_rig import (
     ESTOPPED,
     HOLDING,

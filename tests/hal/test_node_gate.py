@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Seal
 from openral.hal import topics as hal_topics
-from openral.ros import types
-from openral.safety import topics
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Seal
+from openral.ros.codec import types
 from tests.hal.node_rig import (
     ESTOPPED,
     EXECUTING,

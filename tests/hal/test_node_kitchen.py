@@ -12,12 +12,12 @@ import mujoco
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.hal import topics as hal_topics
 from openral.manifest.kinematics import Kinematics
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.qos import LATCHED, SENSOR, QoS
 from openral.ros.tf import Buffer, TransformListener
-from openral.safety import topics
 from tests.hal.node_rig import ESTOPPED, HOLDING, MSGS, STOPPED, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 

@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 from openral.errors import ConfigError, LifecycleError
+from openral.graph import topics
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
 from openral.hal import topics as hal_topics
 from openral.hal.node import ManifestHALLifecycleNode
 from openral.manifest.library import load_robot, robot_path
-from openral.ros import Outcome, types
+from openral.ros import Outcome
 from openral.ros.clock import NS
-from openral.ros.lifecycle_machine import State
+from openral.ros.codec import types
+from openral.ros.lifecycle.machine import State
 from openral.ros.priority import urgent
-from openral.safety import topics
-from openral.safety.run_key import RunKey
 from tests.ros.conftest import Graph, domain, graph, wait_until  # noqa: F401 - fixtures
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openral.hal.bridges.cmd_vel import limits, twist_rows, within
-from openral.hal.bridges.depth import in_range
+from openral.hal.commands.cmd_vel import limits, twist_rows, within
 from openral.hal.pacer import Pacer
-from openral.hal.urdf_text import urdf_text
+from openral.hal.sensors.depth import in_range
 from openral.manifest.kinematics import Kinematics
 from openral.manifest.library import load_robot, shipped_robots
+from openral.manifest.urdf_writer import urdf_text
 
 MOBILE = load_robot("panda_mobile")
 SPEED, CHANGE = limits(MOBILE)

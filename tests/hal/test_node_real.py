@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.hal import topics as hal_topics
-from openral.safety import topics
 from tests.hal.feetech_arm import calibrate
 from tests.hal.feetech_simulator import FeetechSimulator
 from tests.hal.node_rig import (

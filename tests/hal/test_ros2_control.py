@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from openral.errors import CapabilityMismatch, ConfigError, SafetyViolation, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.build import build_hal
+from openral.hal.execution.tool_ik import ToolIK
 from openral.hal.protocols import HAL
-from openral.hal.snapshot import HalStatus
-from openral.hal.tool_ik import ToolIK
 from openral.manifest import ControlMode, load_robot
 from tests.hal.chunks import chunk, joint_chunk, slot
 from tests.ros.conftest import _lend_domain

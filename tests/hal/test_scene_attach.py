@@ -9,7 +9,7 @@ import pytest
 
 from openral.hal.build import build_hal
 from openral.hal.protocols import CloudMeasuring, LidarSource
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import ControlMode, load_robot, load_scene
 from openral.sim.registry import make_rollout
 from tests.hal.chunks import chunk, joint_chunk, slot

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from openral.errors import CapabilityMismatch, ConfigError, SafetyViolation, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.build import build_hal
-from openral.hal.idle import should_idle_step
-from openral.hal.mujoco_hal import MujocoHAL
+from openral.hal.execution.tool_ik import ToolIK
 from openral.hal.protocols import (
     HAL,
     CameraSource,
@@ -23,9 +23,9 @@ from openral.hal.protocols import (
     SimTime,
     Steppable,
 )
-from openral.hal.sim_attached import SimAttachedHAL
-from openral.hal.snapshot import HalStatus
-from openral.hal.tool_ik import ToolIK
+from openral.hal.sim.attached import SimAttachedHAL
+from openral.hal.sim.idle import should_idle_step
+from openral.hal.sim.mujoco_hal import MujocoHAL
 from openral.manifest import ControlMode, load_robot, load_scene, shipped_robots
 from openral.sim.registry import make_rollout
 from tests.hal.chunks import chunk, joint_chunk, slot

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from openral.errors import CapabilityMismatch, ConfigError, OpenralError
+from openral.graph.states import HalStatus
 from openral.hal.protocols import HAL, IdleSteppable, SimTime
-from openral.hal.sim_attached import SimAttachedHAL
-from openral.hal.snapshot import HalStatus
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import ControlMode
 from openral.manifest.skill import Representation
 from openral.sim.rollout import SimRollout

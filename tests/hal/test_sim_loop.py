@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from openral.errors import CapabilityMismatch, TransportError
+from openral.graph.states import HalStatus
 from openral.hal.build import build_hal
-from openral.hal.sim_attached import SimAttachedHAL
-from openral.hal.sim_loop import SimLoop
-from openral.hal.snapshot import HalStatus
+from openral.hal.sim.attached import SimAttachedHAL
+from openral.hal.sim.loop import SimLoop
 from openral.manifest import ControlMode, load_robot
-from openral.sim.renderer import WrongThread
+from openral.sim.sensors.renderer import WrongThread
 from tests.hal.chunks import joint_chunk
 from tests.hal.kinematic_rollout import KinematicRollout
 

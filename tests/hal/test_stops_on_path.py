@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from openral.hal.build import build_hal
-from openral.hal.executor import ChunkExecutor
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.execution.executor import ChunkExecutor
+from  import SimAttachedHAL
 from openral.manifest import ControlMode, load_robot
 from tests.hal.chunks import chunk, joint_chunk, slot
 

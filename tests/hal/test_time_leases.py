@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from openral.graph.deadlines import SILENT_S
+from openral.graph.ports import Ports
+from openral.graph.run_key import RunKey
 from openral.graph.time_lease import TOPIC, TYPE, LeaseHolder
-from openral.hal.ports import Ports
-from openral.hal.time_leases import ASTRAY_NS, MOST_HOLDERS, TimeLeases
+from openral.hal.sim.time_leases import ASTRAY_NS, MOST_HOLDERS, TimeLeases
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.context import Context
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node, time_message
+from openral.ros.node.context import Context
+from openral.ros.node.node import Node
 from openral.ros.qos import CLOCK, STATE
-from openral.safety.run_key import RunKey
+from openral.ros.stamps import time_message
+from openral.ros.transport.memory_transport import MemoryTransport
 
 NAMES = ("safety_kernel", "skill_runner", "käfer 🤖", "")
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.graph.sealed import subscribe_sealed
 from openral.graph.time_lease import TOPIC, TYPE
 from openral.hal import topics as hal_topics
 from openral.ros.clock import NS
 from openral.ros.qos import CLOCK, STATE
-from openral.safety import topics
 from tests.hal.node_rig import ARMED, EXECUTING, HOLDING, LiveGraph, live_graph
 from tests.ros.conftest import domain, wait_until  # noqa: F401 - a fixture
 

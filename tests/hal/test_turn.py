@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from openral.hal.turn import turn_matrix, turn_vector
+from openral.hal.execution.turn import turn_matrix, turn_vector
 
 vectors = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
 

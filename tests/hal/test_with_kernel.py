@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from openral.hal.executor import ChunkExecutor
+from openral.graph.obstacles import Sphere
+from openral.hal.execution.executor import ChunkExecutor
 from openral.manifest import ControlMode, load_robot
-from openral.ros import types
+from openral.ros.codec import types
 from openral.safety.kernel import Kernel
-from openral.safety.obstacles import Sphere
 from tests.hal.chunks import chunk, slot
 
 TICK = 4_000_000

@@ -48,7 +48,7 @@ def test_so_are_robots_scenes_and_skills(load: Any, tmp_path: Path) -> None:
 
 
 def test_a_calibration_is_read_the_same_way(tmp_path: Path) -> None:
-    from openral.hal.feetech.calibration import Calibration
+    from openral.hal.drivers.feetech.calibration import Calibration
 
     os.mkfifo(tmp_path / "c.yaml")
     for model in (Calibration, RobotDescription):

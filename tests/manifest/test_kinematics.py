@@ -11,9 +11,9 @@ from openral import _core
 from openral.errors import ConfigError
 from openral.manifest import Kinematics, RobotDescription, collision_pairs, load_robot
 from openral.manifest.kinematics import matrix, transform
-from openral.sim.binding import Binding
-from openral.sim.clearance import random_positions
-from openral.sim.twin import body_name, make_twin
+from openral.sim.twin.binding import Binding
+from openral.sim.twin.clearance import random_positions
+from openral.sim.twin.twin import body_name, make_twin
 from tests.manifest.strategies import robots
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from openral.ros.types import decode, encode, new, registry
+from openral.ros.codec.types import decode, encode, new, registry
 
 PACKAGE = Path(str(files("openral.msgs")))
 INTERFACES = sorted(

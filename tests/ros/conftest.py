@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
+from openral.ros.transport.dds_config import Network
 
 GOLDEN = Path(__file__).parent / "golden"
 PROGRAMS = Path(__file__).parent / "programs"

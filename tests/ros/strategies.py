@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from openral.ros.definitions import Field, Shape
-from openral.ros.types import Message, new, registry
-from openral.ros.values import DTYPES
+from openral.ros.codec.definitions import Field, Shape
+from openral.ros.codec.types import Message, new, registry
+from openral.ros.codec.values import DTYPES
 
 MESSAGES = [name for kind in ("msg", "srv", "action") for name in registry.names(kind)]
 MOST = 5

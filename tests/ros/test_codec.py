@@ -14,7 +14,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from openral.errors import CorruptMessage, InvalidMessage
 from openral.ros import msg
-from openral.ros.types import Message, decode, encode, new
+from openral.ros.codec.types import Message, decode, encode, new
 from tests.ros.strategies import MESSAGES, any_message
 
 STORE = get_typestore(Stores.ROS2_JAZZY)

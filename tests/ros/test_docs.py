@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.qos import SENSOR
 
 PAGE = Path(__file__).parents[2] / "docs" / "ros.md"

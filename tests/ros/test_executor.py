@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from openral.errors import ConfigError
-from openral.ros import types
-from openral.ros.executor import Executor
-from openral.ros.node import Node
+from openral.ros.codec import types
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 
 
 def test_a_node_has_one_executor_of_its_own_context(graph: Any) -> None:

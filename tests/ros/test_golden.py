@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from openral.errors import CorruptMessage
-from openral.ros import types
-from openral.ros.convert import from_dict, to_dict
+from openral.ros.codec import types
+from openral.ros.codec.convert import from_dict, to_dict
 
 GOLDEN = Path(__file__).parent / "golden"
 ENTRIES = json.loads((GOLDEN / "messages_jazzy.json").read_text())["entries"]

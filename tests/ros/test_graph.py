@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from openral.cli import app
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.graph import Graph
 from openral.ros.qos import LATCHED, SENSOR
 

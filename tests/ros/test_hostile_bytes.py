@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from openral.ros import names, service_wire, types
-from openral.ros.dds_config import Network
-from openral.ros.dds_transport import DdsTransport
+from openral.ros import names
+from openral.ros.codec import types
 from openral.ros.graph import Graph
-from openral.ros.presence import presence_spec
+from openral.ros.node import service_wire
+from openral.ros.node.presence import presence_spec
 from openral.ros.qos import DEFAULT, QoS
-from openral.ros.transport import EndpointSpec, Writer
+from openral.ros.transport.dds_config import Network
+from openral.ros.transport.dds_transport import DdsTransport
+from openral.ros.transport.transport import EndpointSpec, Writer
 
 DEEP = QoS(depth=1000)
 HEADER = b"\0\1\0\0"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from openral.errors import ConfigError, LifecycleError
-from openral.ros import types
-from openral.ros.lifecycle_machine import (
+from openral.ros.codec import types
+from openral.ros.lifecycle.machine import (
     REQUESTS,
     TRANSITIONS,
     LifecycleMachine,
@@ -19,7 +19,7 @@ from openral.ros.lifecycle_machine import (
     State,
     Transition,
 )
-from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros.lifecycle.node import LifecycleNode
 
 LABELS = st.sampled_from(["configure", "cleanup", "activate", "deactivate", "shutdown", "dance"])
 OUTCOMES = st.sampled_from(list(Outcome))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openral.errors import ConfigError, InvalidMessage
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.qos import LATCHED, SENSOR, QoS
 
 STRING = "std_msgs/msg/String"

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from openral.ros.context import Context
-from openral.ros.dds_config import MAX_SAMPLE_BYTES, Network
-from openral.ros.loopback_sockets import hear_loopback_only, receiving_sockets
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import MAX_SAMPLE_BYTES, Network
+from openral.ros.transport.loopback_sockets import hear_loopback_only, receiving_sockets
 from tests.deploy.test_other_graph import start_in, two_machines
 from tests.ros.conftest import Graph, wait_until
 
 LISTEN = """
 import sys, time
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.loopback_sockets import hear_loopback_only, receiving_sockets
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
+from openral.ros.transport.loopback_sockets import hear_loopback_only, receiving_sockets
 context = Context(Network.from_environment())
 sockets = receiving_sockets(context.transport.domain)
 print(*[made.getsockname()[1] for made in sockets], flush=True)
@@ -80,12 +80,12 @@ def test_a_datagram_from_another_machine_is_refused(network: str, answer: str) -
 
 FLOOD = """
 import sys, time
-from openral.ros import dds_config
+from openral.ros.transport.transport import dds_config
 dds_config.MAX_SAMPLE_BYTES = 2**31 - 1
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.node import Node
-from openral.ros import types
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
+from openral.ros.node.node import Node
+from openral.ros.codec import types
 node = Node("flood", context=Context(Network.from_environment()))
 out = node.create_publisher("std_msgs/msg/String", "/text")
 while not out.has_subscribers:

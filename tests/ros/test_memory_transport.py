@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.executor import Executor
+from openral.ros.codec import types
 from openral.ros.graph import Graph
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 from openral.ros.qos import LATCHED
+from openral.ros.transport.memory_transport import MemoryTransport
 
 TEXT = "std_msgs/msg/String"
 

@@ -12,8 +12,16 @@ import pytest
 
 from openral.errors import ConfigError, InvalidMessage, UnknownType
 from openral.ros import action, msg, srv
-from openral.ros.convert import from_dict, to_dict
-from openral.ros.types import Registry, decode, encode, message_class, new, type_hash, type_name
+from openral.ros.codec.convert import from_dict, to_dict
+from openral.ros.codec.types import (
+    Registry,
+    decode,
+    encode,
+    message_class,
+    new,
+    type_hash,
+    type_name,
+)
 
 
 def test_fields_have_the_defaults_of_ros() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from openral.errors import ConfigError
-from openral.ros.parameter_services import value_from_msg, value_to_msg
-from openral.ros.parameters import (
+from openral.ros.node.parameter_services import value_from_msg, value_to_msg
+from openral.ros.parameters.store import (
     Change,
     Descriptor,
     Parameter,

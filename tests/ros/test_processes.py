@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from openral.errors import GoalRejected, ServerGone, ServiceTimeout, ServiceUnavailable
-from openral.ros import types
-from openral.ros.action_client import ActionClient
-from openral.ros.goal import GoalStatus
-from openral.ros.parameter_services import value_from_msg, value_to_msg
+from openral.ros.actions.client import ActionClient
+from openral.ros.actions.goal import GoalStatus
+from openral.ros.codec import types
+from openral.ros.node.parameter_services import value_from_msg, value_to_msg
 from openral.ros.qos import LATCHED
 
 SKILL = "openral_msgs/action/ExecuteSkill"

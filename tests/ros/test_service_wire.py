@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from openral.ros import names, service_wire, types
-from openral.ros.dds_config import Network
-from openral.ros.dds_transport import DdsTransport
-from openral.ros.parameter_services import value_to_msg
+from openral.ros import names
+from openral.ros.codec import types
+from openral.ros.node import service_wire
+from openral.ros.node.parameter_services import value_to_msg
 from openral.ros.qos import SERVICE
-from openral.ros.transport import EndpointSpec
+from openral.ros.transport.dds_config import Network
+from openral.ros.transport.dds_transport import DdsTransport
+from openral.ros.transport.transport import EndpointSpec
 
 TRIGGER = "std_srvs/srv/Trigger"
 CLIENT = b"clientid=1.10.f0;typehash=RIHS01_0;"

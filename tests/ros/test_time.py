@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError
-from openral.ros import types
 from openral.ros.clock import NS, Clock, Jump, SimClock
-from openral.ros.clock_publisher import ClockPublisher
-from openral.ros.lifecycle_machine import Outcome, State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.node import time_message
-from openral.ros.parameters import Parameter
+from openral.ros.codec import types
+from openral.ros.lifecycle.machine import Outcome, State
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.clock_publisher import ClockPublisher
+from openral.ros.node.timer import Rate, Timer
+from openral.ros.parameters.store import Parameter
 from openral.ros.qos import CLOCK
 from openral.ros.rate_meter import RateMeter
-from openral.ros.timer import Rate, Timer
+from openral.ros.stamps import time_message
 
 SIM = {"use_sim_time": True}
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError
-from openral.ros import dds_config
-from openral.ros.dds_config import DEFAULT_DOMAIN, Network, cyclone_xml
-from openral.ros.dds_transport import DdsTransport
-from openral.ros.node import Node
+from openral.ros.codec.types import new
+from openral.ros.node.node import Node
 from openral.ros.qos import DEFAULT, LATCHED, SENSOR, SERVICE
-from openral.ros.transport import EndpointSpec
-from openral.ros.types import new
+from openral.ros.transport import dds_config
+from openral.ros.transport.dds_config import DEFAULT_DOMAIN, Network, cyclone_xml
+from openral.ros.transport.dds_transport import DdsTransport
+from openral.ros.transport.transport import EndpointSpec
 
 SPEC = EndpointSpec("rt/x", "a::msg::dds_::X_", DEFAULT, b"typehash=RIHS01_0;")
 

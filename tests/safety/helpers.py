@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.bench.robot import HOME, bench_robot
+from openral.bench.work import chunk, composite
 from openral.manifest.control import ControlMode
 from openral.manifest.robot import RobotDescription
 from openral.safety import Kernel, Obstacle
-from openral.safety.bench_robot import HOME, bench_robot
-from openral.safety.bench_work import chunk, composite
 
 NOW = 5_000_000_000
 HOME_Q: NDArray[np.float64] = np.array([*HOME, 0.02])

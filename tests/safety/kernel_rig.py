@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Gatekeeper
 from openral.graph.sealed import SealedPublisher
 from openral.manifest import ControlMode, load_robot
 from openral.manifest.kinematics import Kinematics
-from openral.ros import types
 from openral.ros.clock import NS
-from openral.ros.node import time_message
-from openral.ros.node_clock import CLOCK_TYPE
+from openral.ros.codec import types
+from openral.ros.node.node_clock import CLOCK_TYPE
 from openral.ros.qos import QoS
-from openral.safety import topics
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Gatekeeper
+from openral.ros.stamps import time_message
 from tests.hal.chunks import chunk, joint_chunk, slot
 from tests.ros.conftest import Graph, wait_until
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from openral.bench.work import chunk, composite
 from openral.manifest import ControlMode, load_robot
 from openral.manifest.joint import JointRole
-from openral.ros import types
+from openral.ros.codec import types
 from openral.safety import Kernel
-from openral.safety.bench_work import chunk, composite
 from tests.safety.mesh_world import SHAPES, MeshWorld
 
 Array = NDArray[np.float64]
@@ -150,7 +150,7 @@ class MeshTrials:
     def _tool_chunk(
         self, rng: np.random.Generator, mode: ControlMode, q: Array, rows: int, dt: float
     ) -> Any:
-        from openral.hal.tool_ik import ToolIK
+        from openral.hal.execution.tool_ik import ToolIK
 
         hands = self.robot.end_effectors
         hand = hands[int(rng.integers(len(hands)))]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from openral.hal.tool_ik import ToolIK
+from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import RobotDescription, load_robot
 from openral.manifest.kinematics import Kinematics
 from openral.manifest.parts import EndEffector

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from openral.bench.robot import bench_robot
 from openral.safety import Box, Sphere
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import HOME_Q, NOW, M, at_home, chunk
 
 COUNTER = r"""
@@ -29,10 +29,10 @@ CALLS = """
 import ctypes
 import numpy as np
 from openral.manifest.control import ControlMode as M
-from openral.ros.types import registry
+from openral.ros.codec.types import registry
 from openral.safety import Kernel, Sphere
-from openral.safety.bench_robot import HOME, bench_robot
-from openral.safety.bench_work import chunk
+from openral.bench.robot import HOME, bench_robot
+from openral.bench.work import chunk
 
 home = np.array([*HOME, 0.02])
 kernel = Kernel(bench_robot())

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
 from openral.manifest import load_robot
 from openral.manifest.library import shipped_robots
 from openral.safety import Kernel, Sphere
-from openral.safety.bench_robot import bench_robot
 from tests.safety.drawing import random_arm, random_grid, random_world
 from tests.safety.helpers import HOME_Q, NOW
 from tests.safety.oracle import Oracle

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.bench.robot import bench_robot
 from openral.safety import Kernel, Sphere
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import NOW, M, chunk
 from tests.safety.oracle import Oracle
 

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
+from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
 from openral.safety import Box, Gate, Kernel, Sphere, VoxelGrid
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import HOME_Q, NOW, M, at_home, chunk, mobile_robot
 
 HOLD = chunk(M.JOINT_POSITION, np.tile(HOME_Q, (3, 1)))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph.held import Held
 from openral.manifest import load_robot
 from openral.safety import Kernel, Sphere
-from openral.safety.held import Held
 from tests.safety.helpers import NOW, M, chunk, composite
 
 ROBOT = load_robot("so100_follower")

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
+from openral.graph.held import Held, held_object
 from openral.manifest import load_robot
 from openral.manifest.kinematics import Kinematics
-from openral.ros import types
-from openral.ros.node import time_message
+from openral.ros.codec import types
+from openral.ros.stamps import time_message
 from openral.safety import Kernel, Sphere, VoxelGrid
-from openral.safety.bench_robot import bench_robot
-from openral.safety.held import Held, held_object
-from openral.safety.known_objects import KnownObjects
+from openral.safety.node.known_objects import KnownObjects
 from tests.safety.helpers import HOME_Q, NOW, M, chunk
 
 ROBOT = bench_robot()

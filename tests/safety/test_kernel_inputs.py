@@ -11,21 +11,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from openral.errors import ConfigError
+from openral.graph.joint_readings import JointReadings
+from openral.graph.obstacles import Box, Capsule, Sphere, obstacle
+from openral.graph.voxel_message import MAX_CELLS, voxel_grid
 from openral.manifest import load_robot
-from openral.ros import types
-from openral.ros.node import time_message
-from openral.safety.joint_readings import JointReadings
+from openral.ros.codec import types
+from openral.ros.stamps import time_message
 from openral.safety.kernel import Kernel
-from openral.safety.known_objects import KnownObjects
-from openral.safety.map_cover import MapCover
-from openral.safety.obstacles import Box, Capsule, Sphere
-from openral.safety.running_chunk import RunningChunk
-from openral.safety.surroundings import (
-    MAX_CELLS,
-    obstacle,
-    tell_voxels,
-    voxel_grid,
-)
+from openral.safety.node.known_objects import KnownObjects
+from openral.safety.node.map_cover import MapCover
+from openral.safety.node.running_chunk import RunningChunk
+from openral.safety.node.surroundings import tell_voxels
 from tests.hal.chunks import joint_chunk
 from tests.safety.helpers import M, chunk
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from openral.errors import ConfigError
+from openral.graph.run_key import RunKey
+from openral.graph.states import SafetyMode
 from openral.ros import Outcome
-from openral.ros.given_parameters import given_parameters
+from openral.ros.lifecycle.program import given_parameters
 from openral.safety.kernel import Gate
-from openral.safety.kernel_node import SafetyKernelNode
-from openral.safety.kernel_parameters import KernelParameters
-from openral.safety.run_key import RunKey
-from openral.safety.safety_status import Mode
+from openral.safety.node.kernel_node import SafetyKernelNode
+from openral.safety.node.parameters import KernelParameters
 from tests.ros.conftest import Graph
 
 
@@ -51,8 +51,8 @@ def test_deactivated_it_is_idle_again(graph: Graph) -> None:
     for transition in ("configure", "activate"):
         assert node.in_executor(lambda t=transition: node.trigger(t)).result(20) is Outcome.SUCCESS
     node.kernel.reset()
-    node.status.enter(Mode.ARMED, 0, "test", "test", "")
+    node.status.enter(SafetyMode.ARMED, 0, "test", "test", "")
     for transition in ("deactivate", "activate", "deactivate", "cleanup", "configure"):
         assert node.in_executor(lambda t=transition: node.trigger(t)).result(20) is Outcome.SUCCESS
-        assert node.status.mode is Mode.IDLE
+        assert node.status.mode is SafetyMode.IDLE
         assert transition == "cleanup" or node.kernel.gate is Gate.STOPPED

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import yaml
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Gatekeeper, Seal
 from openral.manifest.control import ControlMode
 from openral.manifest.library import robot_path
-from openral.ros import types
-from openral.safety import topics
-from openral.safety.case import parse_case
-from openral.safety.explain import explain
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Gatekeeper, Seal
+from openral.ros.codec import types
+from openral.safety.cases.case import parse_case
+from openral.safety.cases.explain import explain
 from tests.hal.node_rig import HOLDING
 from tests.ros.conftest import Graph, wait_until
 from tests.safety.kernel_rig import (

@@ -19,26 +19,27 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from openral.graph.joint_readings import JointReadings
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
+from openral.graph.states import SafetyMode
 from openral.manifest import load_robot
-from openral.ros import Outcome, types
-from openral.ros.node import time_message
+from openral.ros import Outcome
+from openral.ros.codec import types
 from openral.ros.qos import STATE
-from openral.safety.candidate import FairLimit
-from openral.safety.case import parse_case
-from openral.safety.evidence import Evidence
-from openral.safety.explain import explain
-from openral.safety.joint_readings import JointReadings
+from openral.ros.stamps import time_message
+from openral.safety.cases.case import parse_case
+from openral.safety.cases.explain import explain
 from openral.safety.kernel import Gate, Kernel
-from openral.safety.kernel_inputs import KernelInputs
-from openral.safety.kernel_node import SafetyKernelNode
-from openral.safety.run_key import RunKey
-from openral.safety.safety_status import Mode
+from openral.safety.node.candidate import FairLimit
+from openral.safety.node.evidence import Evidence
+from openral.safety.node.kernel_inputs import KernelInputs
+from openral.safety.node.kernel_node import SafetyKernelNode
 from tests.hal.chunks import joint_chunk
 from tests.ros.conftest import Graph, wait_until
 from tests.safety.kernel_rig import HOME, MSGS, PLUNGE, ROBOT
 
-STOPPED = (Mode.IDLE, Mode.ESTOPPED)
+STOPPED = (SafetyMode.IDLE, SafetyMode.ESTOPPED)
 
 
 @pytest.fixture
@@ -77,18 +78,18 @@ def propose(node: SafetyKernelNode, rows: Any) -> int:
 
 def test_no_order_of_events_arms_by_itself(node: SafetyKernelNode) -> None:
     class Machine(RuleBasedStateMachine):
-        allowed = Mode.IDLE
+        allowed = SafetyMode.IDLE
 
         @initialize()
         def begin(self) -> None:
             node.stop("test", "test", "")
-            self.allowed = Mode.ESTOPPED
+            self.allowed = SafetyMode.ESTOPPED
 
         @rule()
         def reset(self) -> None:
             node.inputs._on_joints(joint_state(node))
             assert node._on_reset(None, types.new("std_srvs/srv/Trigger_Response")).success
-            self.allowed = Mode.ARMED
+            self.allowed = SafetyMode.ARMED
 
         @rule()
         def recover(self) -> None:
@@ -97,46 +98,46 @@ def test_no_order_of_events_arms_by_itself(node: SafetyKernelNode) -> None:
             answer = node._on_recover(request, types.new("std_srvs/srv/SetBool_Response"))
             assert answer.success == (self.allowed in STOPPED)
             if answer.success:
-                self.allowed = Mode.RECOVERY
+                self.allowed = SafetyMode.RECOVERY
 
         @rule()
         def end_recovery(self) -> None:
             request = types.new("std_srvs/srv/SetBool_Request", data=False)
             answer = node._on_recover(request, types.new("std_srvs/srv/SetBool_Response"))
-            assert answer.success == (self.allowed is Mode.RECOVERY)
+            assert answer.success == (self.allowed is SafetyMode.RECOVERY)
             if answer.success:
-                self.allowed = Mode.ESTOPPED
+                self.allowed = SafetyMode.ESTOPPED
 
         @rule()
         def event(self) -> None:
             node._on_event(types.new(f"{MSGS}/EStopEvent", source="button"))
-            self.allowed = Mode.ESTOPPED
+            self.allowed = SafetyMode.ESTOPPED
 
         @rule()
         def good_candidate(self) -> None:
             passed = propose(node, [HOME] * 3)
             assert passed == (self.allowed not in STOPPED)
-            if self.allowed is Mode.RECOVERY:  # nothing is near: it is over
-                self.allowed = Mode.ARMED
+            if self.allowed is SafetyMode.RECOVERY:  # nothing is near: it is over
+                self.allowed = SafetyMode.ARMED
 
         @rule()
         def bad_candidate(self) -> None:
             assert propose(node, [PLUNGE] * 3) == 0
             if self.allowed not in STOPPED:
-                self.allowed = Mode.ESTOPPED
+                self.allowed = SafetyMode.ESTOPPED
 
         @rule()
         def noise(self) -> None:
             node.judge.take(b"\x00\x01\x00\x00rubbish")
             if self.allowed not in STOPPED:
-                self.allowed = Mode.ESTOPPED
+                self.allowed = SafetyMode.ESTOPPED
 
         @rule()
-        @precondition(lambda self: self.allowed is not Mode.ESTOPPED)
+        @precondition(lambda self: self.allowed is not SafetyMode.ESTOPPED)
         def restart_listening(self) -> None:
             assert node.trigger("deactivate") is Outcome.SUCCESS
             assert node.trigger("activate") is Outcome.SUCCESS
-            self.allowed = Mode.IDLE
+            self.allowed = SafetyMode.IDLE
 
         @invariant()
         def state_and_gate_agree(self) -> None:

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
-from openral.ros import types
-from openral.ros.node import time_message
+from openral.graph.obstacles import moved
+from openral.ros.codec import types
+from openral.ros.stamps import time_message
 from openral.safety import Box, Capsule, Kernel, Obstacle, Sphere
-from openral.safety.bench_robot import bench_robot
-from openral.safety.known_objects import KnownObjects
-from openral.safety.obstacles import moved
+from openral.safety.node.known_objects import KnownObjects
 from tests.safety.helpers import NOW, M, chunk, mobile_robot
 
 ARM, MOBILE = bench_robot(), mobile_robot(base_linear_m_s=0.5, base_angular_rad_s=1.0)

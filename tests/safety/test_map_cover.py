@@ -9,11 +9,11 @@ import pytest
 
 from openral.errors import ConfigError
 from openral.manifest import RobotDescription, load_robot
-from openral.ros import types
-from openral.ros.node import time_message
+from openral.ros.codec import types
+from openral.ros.stamps import time_message
 from openral.safety import Kernel
-from openral.safety.map_cover import MapCover
-from openral.safety.surroundings import tell_voxels
+from openral.safety.node.map_cover import MapCover
+from openral.safety.node.surroundings import tell_voxels
 from tests.safety.helpers import NOW, M, chunk, mobile_robot
 
 ARM = load_robot("ur5e")

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
-from openral.hal.tool_ik import ToolIK
+from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest.kinematics import Kinematics
 from openral.manifest.library import load_robot, shipped_robots
-from openral.ros import types
-from openral.ros.types import registry
+from openral.ros.codec import types
+from openral.ros.codec.types import registry
 from openral.safety import Box, Gate, Kernel, Sphere, VoxelGrid
-from openral.safety.bench_robot import bench_robot
 from tests.safety.drawing import random_arm
 from tests.safety.helpers import HOME_Q, NOW, M, at_home, chunk, hold_rows, mobile_robot
 

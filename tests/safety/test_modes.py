@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from openral.bench.robot import bench_robot
 from openral.manifest.kinematics import Kinematics, matrix
 from openral.safety import Box, Sphere, VoxelGrid
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import HOME_Q, NOW, M, at_home, chunk, composite, mobile_robot
 
 ARM = [f"joint{i + 1}" for i in range(7)]

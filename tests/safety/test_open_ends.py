@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from openral.hal.tool_ik import ToolIK
+from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import load_robot
 from openral.manifest.kinematics import Kinematics
 from openral.ros import types

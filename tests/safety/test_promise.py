@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from openral.manifest.robot import RobotDescription
-from openral.ros import types
+from openral.ros.codec import types
 from openral.safety import Kernel
 from tests.safety.drawing import random_arm, random_grid, random_world
 from tests.safety.helpers import NOW, M, chunk, composite, mobile_robot

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from openral.bench.refusals import table
+from openral.bench.robot import bench_robot
 from openral.manifest.library import shipped_robots
-from openral.safety.bench_refusals import table
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import NOW, M, at_home, chunk
 
 # Orientations that an arm cannot keep over 5 cm from home (dropped), and a fold of the SO-101 in

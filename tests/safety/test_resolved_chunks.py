@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from openral.hal.executor import ChunkExecutor
-from openral.hal.tool_ik import ToolIK
+from openral.bench.robot import bench_robot
+from openral.hal.execution.executor import ChunkExecutor
+from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import RobotDescription, load_robot, shipped_robots
 from openral.manifest.parts import EndEffector
-from openral.ros import types
+from openral.ros.codec import types
 from openral.safety import Kernel, Sphere
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import NOW, M, at_home, chunk, composite, mobile_robot
 from tests.safety.robot_motions import seen
 

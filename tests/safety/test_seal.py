@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.bench.work import chunk
 from openral.errors import ConfigError
-from openral.ros import types
-from openral.safety.bench_work import chunk
-from openral.safety.candidate import NO_HEAD, FairLimit, candidate_head
-from openral.safety.run_key import KEY_VARIABLE, RunKey
-from openral.safety.seal import CHUNK_AT, Gatekeeper, Seal
+from openral.graph.run_key import KEY_VARIABLE, RunKey
+from openral.graph.seal import CHUNK_AT, Gatekeeper, Seal
+from openral.ros.codec import types
+from openral.safety.node.candidate import NO_HEAD, FairLimit, candidate_head
 from tests.safety.helpers import M
 
 NOW = 5_000_000_000
@@ -133,7 +133,7 @@ def test_the_key_does_not_show() -> None:
 
 CHILD = """
 import os, sys
-from openral.safety.run_key import RunKey, KEY_VARIABLE
+from openral.graph.run_key import RunKey, KEY_VARIABLE
 from openral.errors import ConfigError
 key = RunKey.inherited()
 assert KEY_VARIABLE not in os.environ

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from openral.hal.tool_ik import ToolIK
-from openral.ros import types
+from openral.bench.robot import bench_robot
+from openral.hal.execution.tool_ik import ToolIK
+from openral.ros.codec import types
 from openral.safety import Box, Kernel
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import NOW, M, at_home, chunk, composite, mobile_robot
 
 CHUNK = "openral_msgs/msg/ActionChunk"

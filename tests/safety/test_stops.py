@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.bench.robot import bench_robot
 from openral.manifest import load_robot
 from openral.manifest.robot import RobotDescription
 from openral.safety import Kernel, Sphere, VoxelGrid
-from openral.safety.bench_robot import bench_robot
 from tests.safety.helpers import NOW, M, at_home, chunk, composite, mobile_robot
 from tests.safety.oracle import Oracle
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from openral.ros import types
-from openral.safety import topics
+from openral.graph import topics
+from openral.ros.codec import types
 from tests.ros.conftest import wait_until
 from tests.safety.kernel_rig import (
     ACCEPTED,

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from openral.errors import PolicyFailed
-from openral.skill import landlock
-from openral.skill.limits import PolicyLimits
-from openral.skill.policy_process import PolicyProcess
+from openral.skill.policy import landlock
+from openral.skill.policy.limits import PolicyLimits
+from openral.skill.policy.process import PolicyProcess
 from tests.deploy.small_graph import alive, family
 from tests.ros.conftest import wait_until
 from tests.skill.conftest import plugins  # noqa: F401 - a fixture

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.ros import msg, types
-from openral.safety import topics
+from openral.graph import topics
+from openral.ros import msg
+from openral.ros.codec import types
 from tests.hal.node_rig import HOLDING, STOPPED, LiveGraph, live_graph
 from tests.ros.conftest import Graph, domain, wait_until  # noqa: F401 - fixtures
 from tests.safety.kernel_rig import (

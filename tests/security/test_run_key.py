@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from openral.safety.run_key import KEY_VARIABLE, RunKey
+from openral.graph.run_key import KEY_VARIABLE, RunKey
 from tests.ros.conftest import wait_until
 from tests.security.people import ROOT, as_somebody
 
@@ -23,7 +23,7 @@ import os, sys, time
 if sys.argv[1:] == ["slowly"]:
     print("open", os.environ["OPENRAL_RUN_KEY_FD"], flush=True)
     sys.stdin.readline()
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 try:
     key = RunKey.inherited()
 except Exception as error:
@@ -34,7 +34,7 @@ sys.stdin.read()
 """
 LENDER = f"""
 import os, subprocess, sys
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.undumpable import make_undumpable
 make_undumpable()
 key = RunKey.create()
@@ -234,7 +234,7 @@ def test_a_lender_whose_child_never_asks_keeps_nothing_open() -> None:
 
 PROGRAM = """
 import os, subprocess, sys
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 RunKey.receive_or_exit()
 assert "OPENRAL_RUN_KEY_FD" not in os.environ
 links = [os.readlink(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd") if n != "3"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from openral.errors import ConfigError
-from openral.sim.capsule_fit import FittedCapsule, fit_capsules
-from openral.sim.hull import capsule_volume, hull_volume, outside, union_volume
+from openral.sim.importing.capsule_fit import FittedCapsule, fit_capsules
+from openral.sim.importing.hull import capsule_volume, hull_volume, outside, union_volume
 
 Array = NDArray[np.float64]
 seeds = st.integers(0, 2**32 - 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openral.errors import ConfigError, OpenralError
-from openral.sim.import_process import import_apart
+from openral.sim.importing.process import import_apart
 
 _LETTERS = ("abcdefgh", "bcdefghi")
 _ENTITIES = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip(*_LETTERS, strict=True))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from openral.errors import ConfigError
-from openral.sim.capsule_fit import FittedCapsule
-from openral.sim.hull import (
+from openral.sim.importing.capsule_fit import FittedCapsule
+from openral.sim.importing.hull import (
     capsule_volume,
     convex_hull,
     hull_volume,

@@ -10,11 +10,11 @@ import pytest
 
 from openral.errors import ConfigError
 from openral.manifest import load_robot
-from openral.sim.hull import outside
-from openral.sim.importer import import_model
-from openral.sim.link_points import body_points
+from openral.sim.importing.hull import outside
+from openral.sim.importing.importer import import_model
+from openral.sim.importing.link_points import body_points
 from openral.sim.robot_check import check_description
-from openral.sim.twin import make_twin
+from openral.sim.twin.twin import make_twin
 
 SMALL = (
     "<inertial><mass value='%g'/><inertia ixx='1e-3' iyy='1e-3' izz='1e-3' "
@@ -65,7 +65,7 @@ def test_a_menagerie_model_passes_the_check_unedited(shared: Path, model: str) -
         name = compiled.body(body).name
         link = next(link for link in robot.links if (link.sim_body_name or link.name) == name)
         if len(points):
-            from openral.sim.capsule_fit import FittedCapsule
+            from openral.sim.importing.capsule_fit import FittedCapsule
 
             shapes = [
                 FittedCapsule(np.array(c.p0), np.array(c.p1), c.radius) for c in link.capsules
@@ -149,7 +149,7 @@ def test_what_cannot_be_imported_is_refused_with_the_reason(
 
 def test_shipped_capsules_enclose_the_published_hulls(shared: Path) -> None:
     """All vertices of every published hull, not only those that a manifest keeps for drawing."""
-    from openral.sim.capsule_fit import FittedCapsule
+    from openral.sim.importing.capsule_fit import FittedCapsule
 
     for path in sorted((shared / "robots").glob("*_hulls.npz")):
         robot = load_robot(path.name.removesuffix("_hulls.npz"))

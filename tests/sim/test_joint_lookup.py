@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from openral.errors import ConfigError
 from openral.manifest import load_robot
-from openral.sim.binding import Binding
-from openral.sim.joint_lookup import joint_index
-from openral.sim.model_source import load_spec
+from openral.sim.twin.binding import Binding, joint_index
+from openral.sim.twin.model_source import load_spec
 
 
 def test_joint_name_unification_strips_robosuite_prefixes_where_unambiguous() -> None:

@@ -11,9 +11,9 @@ import pytest
 from openral.errors import CapabilityMismatch, ConfigError, ModelUnavailable
 from openral.manifest import RobotDescription, load_robot
 from openral.manifest.parts import SimModel
-from openral.sim.binding import Binding
-from openral.sim.model_source import load_spec, resolve
 from openral.sim.robot_check import check_robot
+from openral.sim.twin.binding import Binding
+from openral.sim.twin.model_source import load_spec, resolve
 
 
 @pytest.fixture

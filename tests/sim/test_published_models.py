@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from openral.manifest import load_robot, load_scene
-from openral.sim.model_source import read_model
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout
-from openral.skill.episode import run_episode, skill_context
+from openral.sim.twin.model_source import read_model
+from openral.skill.evaluation.episode import run_episode, skill_context
 from openral.skill.library import make_skill
 
 MENAGERIE = Path(__file__).parents[3] / "shared" / "menagerie"

@@ -82,7 +82,7 @@ def test_weak_servos_are_caught() -> None:
 def test_another_robots_reference_is_caught(tmp_path: Path) -> None:
     """A published model with the same joint names but another shape differs in kinematics."""
     robot = load_robot("ur5e")
-    from openral.sim.twin import make_twin
+    from openral.sim.twin.twin import make_twin
 
     path = tmp_path / "ur10e.xml"
     path.write_text(make_twin(load_robot("ur10e")).to_xml())

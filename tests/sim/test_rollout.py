@@ -14,8 +14,8 @@ from openral.manifest.base import Transform
 from openral.manifest.scene import World
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout, scene_type
-from openral.sim.renderer import WrongThread
 from openral.sim.rollout import PhysicsSteppable, SimRollout, StateSavable
+from openral.sim.sensors.renderer import WrongThread
 
 
 def bare(robot: str = "so101_follower", **fields: object) -> MujocoRollout:

@@ -12,13 +12,13 @@ from openral.errors import ConfigError
 from openral.manifest import RobotDescription, load_robot, load_scene, parse_yaml
 from openral.manifest.kinematics import matrix
 from openral.manifest.sensor import Intrinsics, Lidar, Mount
-from openral.sim.cameras import Cameras
-from openral.sim.depth_cloud import unproject
-from openral.sim.lidar import PlanarLidar, beam_angles
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout
-from openral.sim.renderer import Renderer
-from openral.sim.twin import make_twin
+from openral.sim.sensors.cameras import Cameras
+from openral.sim.sensors.depth_cloud import unproject
+from openral.sim.sensors.lidar import PlanarLidar, beam_angles
+from openral.sim.sensors.renderer import Renderer
+from openral.sim.twin.twin import make_twin
 
 POST = """
 id: post

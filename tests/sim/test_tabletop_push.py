@@ -12,7 +12,7 @@ from openral.manifest.base import Transform
 from openral.manifest.kinematics import matrix
 from openral.sim.mujoco_rollout import MujocoRollout
 from openral.sim.registry import make_rollout
-from openral.sim.twin import make_twin
+from openral.sim.twin.twin import make_twin
 
 ARMS = [(robot, arm.name) for robot in shipped_robots() for arm in load_robot(robot).end_effectors]
 

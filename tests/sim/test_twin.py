@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from openral.manifest import collision_pairs, load_robot, shipped_robots
-from openral.sim.binding import Binding
-from openral.sim.clearance import SelfClearance, random_positions, segment_distances
-from openral.sim.twin import body_name, make_twin
+from openral.sim.twin.binding import Binding
+from openral.sim.twin.clearance import SelfClearance, random_positions, segment_distances
+from openral.sim.twin.twin import body_name, make_twin
 
 ROBOTS = shipped_robots()
 

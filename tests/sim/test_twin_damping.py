@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from openral.manifest import load_robot
-from openral.sim.twin import joint_name, make_twin
+from openral.sim.twin.twin import joint_name, make_twin
 
 
 @pytest.mark.parametrize("robot", ["aloha_bimanual", "franka_panda", "openarm"])

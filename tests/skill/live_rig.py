@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from openral.ros import types
-from openral.ros.action_client import ActionClient, ClientGoal
-from openral.ros.goal import GoalStatus
+from openral.ros.actions.client import ActionClient, ClientGoal
+from openral.ros.actions.goal import GoalStatus
+from openral.ros.codec import types
 from openral.ros.qos import STATE
 from openral.skill import topics
 from tests.hal.node_rig import HOLDING, LiveGraph

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from openral.deploy.lockstep_graph import LockstepGraph
+from openral.deploy.lockstep.graph import LockstepGraph
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
-from openral.skill.goal_order import GoalOrder
+from openral.skill.runner.goal_order import GoalOrder
 
 _TICKS = 20_000
 

@@ -16,11 +16,11 @@ from openral.cli.sim import app
 from openral.errors import CapabilityMismatch, ConfigError
 from openral.manifest import load_robot, load_scene
 from openral.sim.registry import make_rollout
-from openral.skill.episode import run_episode, skill_context
-from openral.skill.evaluation import Order, evaluate, wilson
+from openral.skill.evaluation.episode import run_episode, skill_context
+from openral.skill.evaluation.evaluation import Order, evaluate, wilson
+from openral.skill.evaluation.video import Video
 from openral.skill.library import make_skill, skill_names
 from openral.skill.skill import Skill, SkillContext
-from openral.skill.video import Video
 
 PUSH = Order("tabletop_push", "scripted-push", "so101_follower")
 

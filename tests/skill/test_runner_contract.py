@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from openral.errors import CapabilityMismatch, ConfigError, PolicyFailed
 from openral.manifest import ControlMode, Kinematics, SkillDescription, load_robot, load_skill
 from openral.manifest.kinematics import matrix
-from openral.skill.action_space import ActionSpace
 from openral.skill.compatibility import require_fit
-from openral.skill.described import describe
-from openral.skill.scaling import from_policy, to_policy
-from openral.skill.state_vector import StateVector
+from openral.skill.library import describe
+from openral.skill.spaces.action_space import ActionSpace
+from openral.skill.spaces.slot_columns import from_policy, to_policy
+from openral.skill.spaces.state_vector import StateVector
 
 PANDA = load_robot("franka_panda")
 SO101 = load_robot("so101_follower")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from openral.errors import GoalRejected
-from openral.ros.goal import GoalStatus
-from openral.safety import topics as safety_topics
+from openral.graph import topics as safety_topics
+from openral.ros.actions.goal import GoalStatus
 from openral.skill import topics
 from tests.hal.node_rig import ARMED
 from tests.ros.conftest import wait_until

@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openral.manifest import ControlMode, load_robot
-from openral.ros import types
 from openral.ros.clock import NS
-from openral.ros.node import time_message
-from openral.skill.action_space import SlotRows
-from openral.skill.braking import braking_rows
-from openral.skill.chunk_maker import ChunkMaker
-from openral.skill.described import describe
-from openral.skill.flight import Flight
-from openral.skill.handover import may_overlap
-from openral.skill.slot_columns import slot_columns
+from openral.ros.codec import types
+from openral.ros.stamps import time_message
+from openral.skill.library import describe
+from openral.skill.runner.chunk_maker import ChunkMaker
+from openral.skill.runner.flight import Flight
+from openral.skill.runner.preemption import braking_rows, may_overlap
+from openral.skill.spaces.action_space import SlotRows
+from openral.skill.spaces.slot_columns import slot_columns
 
 ROBOT = load_robot("ur5e")
 HOME = np.array(ROBOT.home_position)

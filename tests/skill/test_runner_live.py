@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from openral.graph import topics as safety_topics
 from openral.hal.topics import RESET_SCENE
-from openral.ros.goal import GoalStatus
-from openral.safety import topics as safety_topics
+from openral.ros.actions.goal import GoalStatus
 from openral.skill import topics
 from tests.hal.node_rig import ARMED, HOLDING
 from tests.ros.conftest import wait_until

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.deploy.lockstep_graph import LockstepGraph
+from openral.deploy.lockstep.graph import LockstepGraph
 from openral.manifest import Kinematics, load_robot
 from openral.manifest.kinematics import matrix
-from openral.skill.policy_host import InlinePolicy
+from openral.skill.policy.host import InlinePolicy
 from tests.skill.lockstep_rig import graph_of, run
 
 Make = Callable[..., str]
@@ -151,6 +151,6 @@ def test_a_policy_sees_its_cameras_and_its_state_as_its_manifest_wants_them(mani
 
 
 def order(skill: str) -> Any:
-    from openral.skill.goal_order import GoalOrder
+    from openral.skill.runner.goal_order import GoalOrder
 
     return GoalOrder(skill)

@@ -10,20 +10,22 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from openral.errors import CapabilityMismatch, PerceptionStale
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
 from openral.manifest import Kinematics, load_robot
-from openral.ros import msg, types
+from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.context import Context
-from openral.ros.executor import Executor
-from openral.ros.lifecycle_machine import Outcome
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node, time_message
+from openral.ros.codec import types
+from openral.ros.lifecycle.machine import Outcome
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 from openral.ros.qos import LATCHED, SENSOR
-from openral.safety.run_key import RunKey
+from openral.ros.stamps import time_message
+from openral.ros.transport.memory_transport import MemoryTransport
 from openral.skill import topics
-from openral.skill.bus_observer import BusObserver
-from openral.skill.camera_frames import picture
+from openral.skill.runner.camera_frames import picture
+from openral.skill.runner.observer import BusObserver
 from openral.world.node import WorldNode
 
 ROBOT = load_robot("panda_mobile")

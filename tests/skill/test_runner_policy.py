@@ -17,8 +17,8 @@ import pytest
 from openral.errors import CapabilityMismatch, ConfigError, PolicyFailed
 from openral.manifest import load_robot
 from openral.sim.rollout import Observation
-from openral.skill.policy_host import Answer, InlinePolicy, Loaded, PolicyOrder
-from openral.skill.policy_process import PolicyProcess
+from openral.skill.policy.host import Answer, InlinePolicy, Loaded, PolicyOrder
+from openral.skill.policy.process import PolicyProcess
 from openral.skill.skill import SkillContext
 from tests.deploy.small_graph import family
 from tests.ros.conftest import wait_until

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from openral.ros.goal import GoalStatus
-from openral.safety import topics as safety_topics
-from openral.safety.surroundings import stamp_ns
+from openral.graph import topics as safety_topics
+from openral.ros.actions.goal import GoalStatus
+from openral.ros.stamps import stamp_ns
 from openral.skill import topics
 from tests.hal.node_rig import ARMED
 from tests.ros.conftest import wait_until

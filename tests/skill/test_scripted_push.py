@@ -8,14 +8,14 @@ import pytest
 from openral.manifest import load_robot, load_scene
 from openral.manifest.kinematics import matrix
 from openral.safety import Kernel
+from openral.sim.building.reach import survey
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.reach import survey
 from openral.sim.registry import make_rollout
-from openral.skill.arm import Arm
-from openral.skill.episode import run_episode, skill_context
+from openral.skill.builtin.arm import Arm
+from openral.skill.builtin.path_check import PathCheck
+from openral.skill.builtin.tool_shape import closed_position
+from openral.skill.evaluation.episode import run_episode, skill_context
 from openral.skill.library import make_skill
-from openral.skill.path_check import PathCheck
-from openral.skill.tool_shape import closed_position
 
 ARMS = [
     ("franka_panda", "tcp"),

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from openral.skill.workers import run_on
+from openral.skill.evaluation.workers import run_on
 
 TRIPLE = partial(partial, operator.mul, 3)  # makes a function, as a worker's start does
 

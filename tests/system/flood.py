@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from openral.ros import types
 from openral.ros.clock import NS
-from openral.ros.node import Node
+from openral.ros.codec import types
+from openral.ros.node.node import Node
 from tests.ros.conftest import wait_until
 from tests.system.programs.flood import TELL_S
 

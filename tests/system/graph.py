@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 import yaml
 
+from openral.graph import topics
 from openral.manifest.library import robot_path
 from openral.ros.clock import NS
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 from openral.ros.qos import CLOCK, QoS
-from openral.safety import topics
+from openral.ros.transport.dds_config import Network
 from tests.deploy.small_graph import alive, family
 from tests.hal.node_rig import STRICT
 from tests.ros.conftest import wait_until

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.node import Node
+from openral.ros.node.context import Context
+from openral.ros.node.node import Node
+from openral.ros.transport.dds_config import Network
 from tests.ros.conftest import wait_until
 
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S
-from openral.safety import topics
 from tests.hal.node_rig import ACCEPTED, EXECUTING, HOLDING, STRICT, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.system.graph import STILL, Observer

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.qos import CLOCK
 from tests.hal.node_rig import ARMED
 from tests.system.graph import repeated

@@ -6,10 +6,10 @@ import os
 import subprocess
 import time
 
-from openral.ros import types
+from openral.graph import topics
 from openral.ros.clock import NS
-from openral.safety import topics
-from openral.safety.surroundings import stamp_ns
+from openral.ros.codec import types
+from openral.ros.stamps import stamp_ns
 from tests.hal.node_rig import ESTOPPED, MSGS, STOPPED
 from tests.system.graph import OPENRAL, STILL, Observer, repeated
 from tests.system.standing import REST_WITHIN_S, Standing, eventually

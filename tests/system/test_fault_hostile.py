@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Seal
 from openral.manifest import ControlMode
-from openral.ros import types
-from openral.safety import topics
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Seal
+from openral.ros.codec import types
 from tests.hal.chunks import joint_chunk
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, MSGS
 from tests.ros.conftest import wait_until

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from openral.graph import topics
+from openral.graph.seal import Seal
+from openral.ros.actions.goal import GoalStatus
 from openral.ros.clock import NS
-from openral.ros.goal import GoalStatus
-from openral.safety import topics
-from openral.safety.seal import Seal
 from openral.skill.topics import APPLIED
 from tests.deploy.small_graph import family
 from tests.hal.node_rig import ARMED, STRICT

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from openral.safety import topics
+from openral.graph import topics
 from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, STOPPED, STRICT
 from tests.system.graph import repeated
 from tests.system.standing import JOINT, Standing, eventually

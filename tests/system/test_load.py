@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from openral.graph import topics
 from openral.ros.clock import NS
 from openral.ros.recording.reader import Recording
-from openral.safety import topics
-from openral.safety.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from tests.system.conftest import Deploy
 from tests.system.graph import Deployment
 from tests.system.load import busy_machine, without_priority

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from openral.deploy.lockstep import LockstepRun
+from openral.deploy.lockstep.run import LockstepRun
+from openral.deploy.lockstep.trace_hash import TRACED, trace_hash
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
 from openral.deploy.summary import Summary
-from openral.deploy.trace_hash import TRACED, trace_hash
+from openral.graph import topics
 from openral.ros.recording.reader import Recording
-from openral.safety import topics
-from openral.skill.runner_graph import RunnerGraph
-from openral.skill.runner_node import SkillRunnerNode
+from openral.skill.runner.graph import RunnerGraph
+from openral.skill.runner.node import SkillRunnerNode
 from tests.system.graph import blind_robot
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from openral.safety import topics
+from openral.graph import topics
 from tests.deploy.small_graph import alive
 from tests.hal.conftest import simulator  # noqa: F401 - a fixture
 from tests.hal.feetech_arm import calibrate, eventually, require_soft_release

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from openral.ros import types
-from openral.ros.parameter_services import value_to_msg
+from openral.ros.codec import types
+from openral.ros.node.parameter_services import value_to_msg
 from tests.system.graph import Deployment, blind_robot
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from openral.graph import topics
 from openral.ros.recording.reader import Recording
-from openral.safety import topics
 from tests.deploy.small_graph import alive
 from tests.ros.conftest import wait_until
 from tests.system.conftest import Deploy

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.graph.obstacles import Box
 from openral.safety.kernel import Kernel
-from openral.safety.obstacles import Box
 from tests.world.counter_streams import tucked
 from tests.world.kitchen_rig import ROBOT, Pose
 

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.hal.bridges.depth import in_range
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.graph.obstacles import VoxelGrid
+from openral.hal.sensors.depth import in_range
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import RobotDescription, load_robot, load_scene
 from openral.manifest.kinematics import Kinematics, matrix
 from openral.manifest.sensor import DepthCamera
-from openral.ros import types
 from openral.ros.clock import NS
+from openral.ros.codec import types
 from openral.safety.kernel import Kernel
-from openral.safety.obstacles import VoxelGrid
 from openral.sim.registry import make_rollout
 from openral.world.body import Body
 from openral.world.voxel_map import Lens, VoxelMap

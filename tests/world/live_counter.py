@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from openral.graph import topics
 from openral.ros.clock import NS
-from openral.safety import topics
 from openral.safety.kernel import Kernel
 from tests.hal.node_rig import REJECTED
 from tests.ros.conftest import Graph, wait_until

@@ -10,8 +10,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from openral.graph import topics
 from openral.manifest import RobotDescription
-from openral.safety import topics
 from tests.hal.node_rig import ESTOPPED, LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.world.counter_streams import Vector, tucked

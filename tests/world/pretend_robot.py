@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
-from openral.hal.bridges.camera_info import camera_info
-from openral.hal.bridges.depth import depth_message, in_range
-from openral.hal.bridges.robot_tf import fixed_frames
+from openral.hal.publishers.robot_tf import fixed_frames
+from openral.hal.sensors.camera_info import camera_info
+from openral.hal.sensors.depth import depth_message, in_range
 from openral.manifest import load_robot, load_scene
 from openral.manifest.sensor import DepthCamera
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
 from openral.ros.qos import LATCHED, SENSOR
+from openral.ros.stamps import time_message
 from openral.ros.tf.broadcaster import TF_QOS
-from openral.safety import topics
-from openral.safety.run_key import RunKey
 from openral.world import topics as world_topics
 from tests.ros.conftest import Graph
 

@@ -13,8 +13,8 @@ from scipy.ndimage import binary_dilation
 from openral.manifest import load_robot, load_scene
 from openral.manifest.kinematics import Kinematics, matrix
 from openral.manifest.sensor import DepthCamera
-from openral.sim.depth_cloud import unproject
 from openral.sim.registry import make_rollout
+from openral.sim.sensors.depth_cloud import unproject
 from openral.world.body import Body
 from openral.world.voxel_map import Lens, MapOptions, VoxelMap
 

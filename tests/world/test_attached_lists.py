@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph.run_key import RunKey
+from openral.graph.topics import LATCHED, WORLD
 from openral.manifest import load_robot
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.context import Context
-from openral.ros.executor import Executor
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node, time_message
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
+from openral.ros.stamps import time_message
 from openral.ros.tf import Buffer
-from openral.safety.run_key import RunKey
-from openral.safety.topics import LATCHED, WORLD
+from openral.ros.transport.memory_transport import MemoryTransport
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
 from openral.world.world_parameters import WorldParameters

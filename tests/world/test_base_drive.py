@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openral.hal.bridges.cmd_vel import rows_towards, twist_chunk
+from openral.hal.commands.cmd_vel import rows_towards, twist_chunk
 from tests.world.base_drives import DRIVES, Twist, at_island, free_goal, place, robot_with
 from tests.world.base_room import Room
 from tests.world.counter_streams import tucked

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.graph.obstacles import VoxelGrid
 from openral.manifest import ControlMode
 from openral.ros.clock import NS
 from openral.safety.kernel import Kernel
-from openral.safety.obstacles import VoxelGrid
 from tests.hal.chunks import chunk, slot
 from tests.world.counter_streams import ARM, COLUMNS, tucked
 from tests.world.kitchen_rig import ROBOT

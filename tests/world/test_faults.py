@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from openral.graph import topics
 from openral.manifest.kinematics import Kinematics, matrix
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.safety import topics
-from openral.safety.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from openral.world import topics as world_topics
 from tests.hal.chunks import joint_chunk
 from tests.hal.node_rig import ARMED, LiveGraph

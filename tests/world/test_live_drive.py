@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.hal import topics as hal_topics
 from openral.manifest import ControlMode
 from openral.ros import msg
-from openral.safety import topics
 from tests.hal.node_rig import LiveGraph
 from tests.ros.conftest import Graph, wait_until
 from tests.world.base_drives import DRIVES, Twist, at_island, free_goal, robot_with

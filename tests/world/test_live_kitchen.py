@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph import topics
 from openral.graph.sealed import subscribe_sealed
 from openral.graph.time_lease import TOPIC, TYPE
 from openral.manifest import ControlMode
 from openral.ros.qos import STATE
-from openral.safety import topics
 from tests.hal.chunks import chunk, joint_chunk, slot
 from tests.hal.node_rig import ACCEPTED, ARMED
 from tests.ros.conftest import Graph, wait_until

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openral.errors import ConfigError
+from openral.graph.states import SensorState
 from openral.ros import msg
 from openral.world.body import Body
 from openral.world.depth_reading import depth_of, lens_of, points_of
 from openral.world.joint_history import JointHistory
-from openral.world.sensor_watch import Health, SensorWatch
+from openral.world.sensor_watch import SensorWatch
 from openral.world.voxel_map import Lens, MapOptions, VoxelMap
 from tests.world.quality import CAMERA, LENS, ROBOT, map_quality, sights
 
@@ -124,18 +125,18 @@ def test_clouds_with_other_fields_between() -> None:
 
 def test_a_sensor_is_silent_then_well_then_stale() -> None:
     watch = SensorWatch("eye", 0.5)
-    assert watch.state(NS)[0] is Health.SILENT
+    assert watch.state(NS)[0] is SensorState.SILENT
     for i in range(5):
         watch.used(NS + i * NS // 10)
     now = NS + 4 * NS // 10
-    assert watch.state(now)[0] is Health.OK
+    assert watch.state(now)[0] is SensorState.OK
     assert watch.message(now).rate == pytest.approx(10.0)
-    assert watch.state(now + NS)[0] is Health.STALE
-    assert watch.state(now - NS)[0] is Health.STALE, "time went back"
-    watch.failed(Health.BLIND, "dark")
-    assert watch.state(now) == (Health.BLIND, "dark")
+    assert watch.state(now + NS)[0] is SensorState.STALE
+    assert watch.state(now - NS)[0] is SensorState.STALE, "time went back"
+    watch.failed(SensorState.BLIND, "dark")
+    assert watch.state(now) == (SensorState.BLIND, "dark")
     watch.used(now + NS // 10)
-    assert watch.state(now + NS // 10)[0] is Health.OK
+    assert watch.state(now + NS // 10)[0] is SensorState.OK
 
 
 @given(

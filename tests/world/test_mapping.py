@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.hal.bridges.robot_tf import fixed_frames
+from openral.graph.states import SensorState
+from openral.hal.publishers.robot_tf import fixed_frames
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.qos import LATCHED
-from openral.safety.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from openral.world import topics
-from openral.world.sensor_watch import Health
 from tests.world.two_cameras import PLACES, Speaker, TwoCameras, at, cells
 
 WALL = {name: (x + 1.0125, y, z) for name, (x, y, z) in PLACES.items()}
@@ -40,7 +40,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 def test_two_cameras_make_one_map(make: Make) -> None:
     rig = make()
     assert rig.see(1.0125, "left").healthy is False, "the other one was never heard"
-    assert rig.states() == {"left": Health.OK, "right": Health.SILENT}
+    assert rig.states() == {"left": SensorState.OK, "right": SensorState.SILENT}
     early = rig.now
     rig.wait(0.1)
     map_ = rig.see(1.0125, "right")
@@ -49,7 +49,7 @@ def test_two_cameras_make_one_map(make: Make) -> None:
     for _ in range(8):
         rig.wait(rig.limit_s / 6)
         map_ = rig.see(1.0125, "left")
-    assert not map_.healthy and rig.states() == {"left": Health.OK, "right": Health.STALE}
+    assert not map_.healthy and rig.states() == {"left": SensorState.OK, "right": SensorState.STALE}
     assert stamp_ns(map_) == early + NS // 10
     assert rig.see(1.0125, "right").healthy
 
@@ -61,11 +61,11 @@ def test_clouds_are_mapped_like_pictures(make: Make) -> None:
     assert at(map_, there).all(), "one point is enough: how dense a cloud should be is not known"
     assert int(cells(map_).sum()) == 1
     assert not at(map_, BEFORE["left"], map_.unknown).any() and not at(map_, BEFORE["left"]).any()
-    assert rig.states() == {"left": Health.OK, "right": Health.SILENT}
+    assert rig.states() == {"left": SensorState.OK, "right": SensorState.SILENT}
     rig.speaker.cameras["right"] = rig.speaker.cameras["left"]
     rig.see_points(there, "right")
     rig.wait(0.3)
-    assert rig.states()["right"] == Health.MISCONFIGURED, "in the frame of the other camera"
+    assert rig.states()["right"] == SensorState.MISCONFIGURED, "in the frame of the other camera"
 
 
 def test_unknown_space_blocks_where_that_is_asked_for(make: Make) -> None:
@@ -197,7 +197,7 @@ def test_two_publishers_of_one_depth_topic_make_the_camera_unusable(make: Make) 
     rig.see()
     rig.wait(0.1)
     rig.see(1.0125, "left")
-    assert rig.states()["left"] == Health.MISCONFIGURED
+    assert rig.states()["left"] == SensorState.MISCONFIGURED
     assert not rig.maps[-1].healthy
 
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openral.graph.states import SensorState
+from openral.graph.topics import WORLD
 from openral.manifest import load_robot
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
-from openral.safety.topics import WORLD
+from openral.ros.stamps import time_message
 from openral.world import topics
 from openral.world.object_view import ObjectView
-from openral.world.sensor_watch import Health
 
 ROBOT, ARM = load_robot("panda_mobile"), load_robot("ur5e")
 HAND = ROBOT.end_effectors[0].link
@@ -59,7 +59,7 @@ def places(view: ObjectView, now: int = NOW) -> dict[str, Any]:
 
 
 def faults(view: ObjectView, now: int = NOW) -> list[Any]:
-    return [feed for feed in view.now(now).health if feed.state != Health.OK]
+    return [feed for feed in view.now(now).health if feed.state != SensorState.OK]
 
 
 @given(poses, poses)
@@ -97,7 +97,7 @@ def test_what_cannot_be_placed_is_left_out_and_said_to_be_stale(
     view.take_known(told(frame, NOW - round(ago_s * NS), ball("bad", 1.0, 0.0)), 2, NOW)
     (fault,) = faults(view)
     assert set(places(view)) == {"good"}
-    assert (fault.name, fault.state) == (WORLD, Health.STALE) and word in fault.detail
+    assert (fault.name, fault.state) == (WORLD, SensorState.STALE) and word in fault.detail
 
 
 def test_a_base_without_odometry_and_lists_nobody_keeps_up() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from openral.graph.states import SensorState
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.lifecycle_machine import Outcome
+from openral.ros.lifecycle.machine import Outcome
 from openral.ros.qos import SENSOR
-from openral.safety.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from openral.world.node import WorldNode
-from openral.world.sensor_watch import Health
 from tests.ros.conftest import Graph, wait_until
 from tests.world.two_cameras import Speaker, TwoCameras, manifest
 
@@ -33,7 +33,7 @@ def test_a_picture_from_the_future_hides_none_that_comes_in_time(rig: TwoCameras
     assert rig.see().healthy
     rig.see(1.0125, "left", late_s=-3.0)
     rig.wait(0.3)
-    assert rig.states() == {"left": Health.MISCONFIGURED, "right": Health.OK}
+    assert rig.states() == {"left": SensorState.MISCONFIGURED, "right": SensorState.OK}
     assert "3.00 s ahead of the clock" in rig.maps[-1].sensors[0].detail
     assert rig.see().healthy
 
@@ -72,7 +72,7 @@ def test_the_same_picture_for_long_is_no_measurement_where_that_is_said(
             map_ = rig.see()
             assert map_.healthy == (same_picture_s == 0 or i <= 5)
         if same_picture_s:
-            assert rig.states() == {"left": Health.STALE, "right": Health.STALE}
+            assert rig.states() == {"left": SensorState.STALE, "right": SensorState.STALE}
             assert "the same content for" in map_.sensors[0].detail
         rig.wait(0.1)
         assert rig.see(1.0126).healthy

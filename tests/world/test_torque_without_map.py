@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from openral.graph import topics
 from openral.graph.deadlines import INPUT_S, SILENT_S
 from openral.graph.sealed import subscribe_sealed
 from openral.graph.time_lease import TOPIC, TYPE
@@ -18,7 +19,6 @@ from openral.manifest.library import robot_path
 from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.qos import STATE
-from openral.safety import topics
 from tests.hal.chunks import chunk, slot
 from tests.hal.node_rig import ACCEPTED, ARMED, EXECUTING, HOLDING, LiveGraph, live_graph
 from tests.ros.conftest import wait_until

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from openral.graph import topics
+from openral.graph.voxel_message import voxel_grid
 from openral.manifest import ControlMode
-from openral.safety import topics
-from openral.safety.surroundings import voxel_grid
 from tests.deploy.terminal import Terminal
 from tests.hal.chunks import chunk, slot
 from tests.hal.node_rig import LiveGraph

@@ -9,23 +9,25 @@ from typing import Any
 import numpy as np
 import yaml
 
+from openral.graph import topics
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import SealedPublisher
-from openral.hal.bridges.camera_info import camera_info
-from openral.hal.bridges.depth import depth_message
-from openral.hal.bridges.robot_tf import fixed_frames
+from openral.hal.publishers.robot_tf import fixed_frames
+from openral.hal.sensors.camera_info import camera_info
+from openral.hal.sensors.depth import depth_message
 from openral.manifest import load_robot
 from openral.manifest.library import robot_path
 from openral.manifest.sensor import DepthCamera
-from openral.ros import msg, types
+from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.context import Context
-from openral.ros.executor import Executor
-from openral.ros.lifecycle_machine import Outcome
-from openral.ros.memory_transport import MemoryTransport
-from openral.ros.node import Node, time_message
+from openral.ros.codec import types
+from openral.ros.lifecycle.machine import Outcome
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
 from openral.ros.qos import LATCHED, SENSOR, QoS
-from openral.safety import topics
-from openral.safety.run_key import RunKey
+from openral.ros.stamps import time_message
+from openral.ros.transport.memory_transport import MemoryTransport
 from openral.world import topics as world_topics
 from openral.world.node import WorldNode
 

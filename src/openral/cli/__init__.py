@@ -1,4 +1,4 @@
-"""The `openral` command. Each subcommand lives in a module of its own, imported when it is used."""
+"""The `openral` command. Each subcommand is a separate module, imported when it is used."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ COMMANDS = {
     "estop": ("openral.cli.estop", "Stop the robot now."),
     "reset": ("openral.cli.reset", "Arm the robot, after start or after a stop."),
     "recover": ("openral.cli.recover", "Let slow motion out of the margin pass, after a stop."),
-    "node": ("openral.cli.node", "Nodes of the running graph."),
-    "topic": ("openral.cli.topic", "List, echo, measure and publish topics."),
-    "service": ("openral.cli.service", "List and call services."),
-    "param": ("openral.cli.param", "Read and change parameters of nodes."),
-    "lifecycle": ("openral.cli.lifecycle", "Read and change the state of managed nodes."),
-    "record": ("openral.cli.record", "Record topics to MCAP in rosbag2's layout."),
+    "node": ("openral.cli.ros.node", "Nodes of the running graph."),
+    "topic": ("openral.cli.ros.topic", "List, echo, measure and publish topics."),
+    "service": ("openral.cli.ros.service", "List and call services."),
+    "param": ("openral.cli.ros.param", "Read and change parameters of nodes."),
+    "lifecycle": ("openral.cli.ros.lifecycle", "Read and change the state of managed nodes."),
+    "record": ("openral.cli.ros.record", "Record topics to MCAP in rosbag2's layout."),
     "feetech": ("openral.cli.feetech", "Find and calibrate serial servos (SO-100, SO-101)."),
     "schema": ("openral.cli.schema", "Print the JSON Schema of a manifest."),
 }
@@ -38,7 +38,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 class _LazyGroup(typer.core.TyperGroup):
-    """Lists the commands without importing them, so that `openral --help` answers at once."""
+    """Lists the commands without importing them, so that `openral --help` is fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -53,7 +53,7 @@ class _LazyGroup(typer.core.TyperGroup):
         if name not in COMMANDS:
             ctx.fail(f"no command '{name}'; {choices(name, COMMANDS, 'commands')}")
         below = importlib.import_module(COMMANDS[name][0]).app
-        below._add_completion = False  # completion belongs to `openral` itself
+        below._add_completion = False  # completion is offered by `openral` only
         return name, typer.main.get_command(below), args[1:]
 
 
@@ -75,7 +75,7 @@ def _openral() -> None:
 
 
 def main() -> None:
-    """Entry point: an error that the user can mend is a message and exit code 2."""
+    """Entry point: an error that the user can fix becomes a message and exit code 2."""
     heed_signals()
     try:
         app()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openral.cli.graph_session import DomainOption, JsonOption, NetworkOption
-from openral.cli.yaml_fields import parse_pairs
+from openral.cli.ros.graph_session import DomainOption, JsonOption, NetworkOption
+from openral.cli.ros.yaml_fields import parse_pairs
 from openral.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def run(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Run a real robot. Shows what stops it by itself and asks before anything is energised.
+    """Run a real robot. Shows what stops it automatically and asks before it is energised.
 
     Exit code 0: it ended in order; 1: a node or the skill failed; 2: wrong usage.
 
@@ -167,7 +167,7 @@ def _run(
     options: DeployOptions, dry_run: bool, as_json: bool, domain: int | None, network: str | None
 ) -> None:
     from openral.deploy.plan import make_plan
-    from openral.ros.dds_config import Network
+    from openral.ros.transport.dds_config import Network
 
     plan = make_plan(options)
     if dry_run:
@@ -179,10 +179,10 @@ def _run(
 
 
 def _play(plan: Any, network: Any) -> Any:
-    from openral.deploy.started import command_time
+    from openral.deploy.run_start import command_time
 
     if plan.options.lockstep:
-        from openral.deploy.lockstep import LockstepRun
+        from openral.deploy.lockstep.run import LockstepRun
 
         return LockstepRun(plan, command_time()).run()
     from openral.deploy.supervisor import Supervisor
@@ -191,10 +191,10 @@ def _play(plan: Any, network: Any) -> Any:
 
 
 def _confirm(options: DeployOptions, yes: bool) -> None:
-    """Nobody starts a real robot without having seen what stops it."""
+    """Shows the operator what stops the real robot, and asks for confirmation unless `yes`."""
     import sys
 
-    from openral.deploy.deadman import deadman_text
+    from openral.deploy.run_start import deadman_text
 
     typer.echo(deadman_text(options.robot), err=True)
     if yes:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     JsonOption,
     NetworkOption,
@@ -29,7 +29,7 @@ def estop(
 ) -> None:
     """Stop the robot now; nothing moves until `openral reset`.
 
-    Exit code 0: the kernel has latched the stop; 1: nobody answered in time.
+    Exit code 0: the kernel has latched the stop; 1: the kernel did not answer in time.
 
     Example: openral estop --reason "cable loose"
     """

@@ -13,8 +13,8 @@ import typer
 from openral.errors import ConfigError
 
 if TYPE_CHECKING:
-    from openral.hal.feetech.bus import Bus
-    from openral.hal.feetech.calibrate import Ranges
+    from openral.hal.drivers.feetech.bus import Bus
+    from openral.hal.drivers.feetech.calibrate import Ranges
 
 app = typer.Typer(no_args_is_help=True, help="Find and calibrate serial servos.")
 
@@ -63,12 +63,12 @@ def calibrate(
     ] = None,
     force: Annotated[bool, typer.Option(help="Overwrite a calibration that is there.")] = False,
 ) -> None:
-    """Calibrate an arm: hold it, put it in mid-travel, then move every joint to both stops.
+    """Calibrate an arm: support it, put it in mid-travel, then move every joint to both stops.
 
     Example: openral feetech calibrate --robot so101_follower --port /dev/ttyACM0
     """
-    from openral.hal.feetech.calibrate import Calibrator
-    from openral.hal.feetech.calibration import default_path
+    from openral.hal.drivers.feetech.calibrate import Calibrator
+    from openral.hal.drivers.feetech.calibration import default_path
     from openral.manifest import dump_yaml, load_robot
 
     description = load_robot(robot)
@@ -92,15 +92,15 @@ def calibrate(
 
 
 def _open(port: str, baud_rate: int) -> Bus:
-    from openral.hal.feetech.bus import Bus
-    from openral.hal.feetech.port import open_port
+    from openral.hal.drivers.feetech.bus import Bus
+    from openral.hal.drivers.feetech.port import open_port
 
-    return Bus(open_port(port, baud_rate), timeout=0.06, attempts=8)  # nothing moves: no hurry
+    return Bus(open_port(port, baud_rate), timeout=0.06, attempts=8)  # nothing moves: not urgent
 
 
 def _row(bus: Bus, servo: int) -> dict[str, object]:
-    from openral.hal.feetech.protocol import fault_names
-    from openral.hal.feetech.registers import (
+    from openral.hal.drivers.feetech.protocol import fault_names
+    from openral.hal.drivers.feetech.registers import (
         MODEL,
         PRESENT_POSITION,
         PRESENT_TEMPERATURE,

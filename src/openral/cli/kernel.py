@@ -1,4 +1,4 @@
-"""`openral kernel`: the safety kernel's speed on this machine, and why it stopped a robot."""
+"""`openral kernel`: benchmark the safety kernel, and explain its verdict on a chunk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bench(
 
     Example: openral kernel bench --json
     """
-    from openral.safety.bench import kernel_benchmark
+    from openral.bench.kernel import kernel_benchmark
 
     result = kernel_benchmark(count)
     if as_json:
@@ -60,9 +60,9 @@ def explain(
     example: Annotated[bool, typer.Option("--example", help="Print a file to start from.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what the kernel answers to a chunk that was written down, and why.
+    """Print the kernel's verdict on a chunk in a file, and the reason.
 
-    Exit code 1 if it is refused or dropped. `openral schema case` documents the file.
+    Exit code 1 if the chunk is refused or dropped. `openral schema case` documents the file.
 
     Example: openral kernel explain --robot ur5e --chunk stop.json
     """
@@ -71,9 +71,9 @@ def explain(
     description = load_robot(robot)
     if example == (chunk is not None):
         raise ConfigError("give either --chunk FILE or --example")
-    from openral.safety.case import load_case
-    from openral.safety.explain import case_json, example_case
-    from openral.safety.explain import explain as explain_case
+    from openral.safety.cases.case import load_case
+    from openral.safety.cases.explain import case_json, example_case
+    from openral.safety.cases.explain import explain as explain_case
 
     if chunk is None:
         print(case_json(example_case(description)))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     NetworkOption,
     TimeoutOption,
@@ -24,9 +24,9 @@ def recover(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Let only slow motion pass that leads out of the margin, until the robot is clear.
+    """Accept only slow motion that leads out of the margin, until the robot is clear.
 
-    Exit code 0: done; 1: refused, or nobody answered in time.
+    Exit code 0: done; 1: refused, or the kernel did not answer in time.
 
     Example: openral recover
     """

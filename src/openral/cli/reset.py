@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     NetworkOption,
     TimeoutOption,
@@ -23,7 +23,7 @@ def reset(
 ) -> None:
     """Arm the robot from its measured pose, after start or after a stop.
 
-    Exit code 0: armed; 1: refused, or nobody answered in time.
+    Exit code 0: armed; 1: refused, or the kernel did not answer in time.
 
     Example: openral reset
     """

@@ -26,7 +26,7 @@ All = Annotated[bool, typer.Option("--all", help="All robots that are installed.
 
 @app.command("list")
 def list_robots(as_json: Json = False) -> None:
-    """List the robots that are installed.
+    """List the installed robots.
 
     Example: openral robot list
     """
@@ -47,7 +47,7 @@ def list_robots(as_json: Json = False) -> None:
 
 @app.command()
 def show(robot: RobotArgument, as_json: Json = False) -> None:
-    """Show a robot's manifest, defaults included with --json.
+    """Show a robot's manifest; with --json, including defaults.
 
     Example: openral robot show franka_panda
     """
@@ -59,7 +59,7 @@ def show(robot: RobotArgument, as_json: Json = False) -> None:
 
 @app.command()
 def check(robots: Robots = None, every: All = False, as_json: Json = False) -> None:
-    """Check that manifests hold against their twins and published models.
+    """Check that manifests agree with their twins and published models.
 
     Exit code 1 if one does not. Example: openral robot check franka_panda
     """
@@ -90,7 +90,7 @@ def render(
     capsules: Annotated[bool, typer.Option(help="Draw the kernel's capsules too.")] = False,
     size: Annotated[str, typer.Option(help="Width and height in pixels.")] = "640x480",
 ) -> None:
-    """Draw a robot at home, or several on one contact sheet.
+    """Render a robot in its home pose, or several on one contact sheet.
 
     Example: openral robot render franka_panda --capsules --out panda.png
     """
@@ -124,7 +124,7 @@ def import_robot(
     Example: openral robot import my_arm.urdf && openral robot check my_arm
     """
     from openral.manifest import dump_yaml, user_robots
-    from openral.sim.import_process import import_apart
+    from openral.sim.importing.process import import_apart
 
     imported = import_apart(model, name, timeout)
     path = (out or user_robots()) / imported.robot.id / "robot.yaml"

@@ -16,7 +16,7 @@ Scene = Annotated[str, typer.Argument(help="A shipped scene's id, or a file.", m
 
 @app.command("list")
 def list_scenes(as_json: Json = False) -> None:
-    """List the scenes that come with openral, and the robots that each takes.
+    """List the scenes shipped with openral, and the robots that each supports.
 
     Example: openral scene list
     """
@@ -78,7 +78,7 @@ def render(
     quality: Annotated[bool, typer.Option(help="Shadows and smooth edges.")] = True,
     out: Annotated[Path | None, typer.Option(help="PNG to write.", show_default=False)] = None,
 ) -> None:
-    """Draw a scene from its cameras, before anything moves.
+    """Render a scene from its cameras, before anything moves.
 
     Example: openral scene render tabletop_push --robot ur5e --out push.png
     """

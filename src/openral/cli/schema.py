@@ -1,4 +1,4 @@
-"""`openral schema`: the JSON Schema of the files that people write."""
+"""`openral schema`: print the JSON Schema of a manifest or case file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def schema(
     from pydantic import BaseModel
 
     from openral.manifest import RobotDescription, SceneDescription, SkillDescription
-    from openral.safety.case import Case
+    from openral.safety.cases.case import Case
 
     models: dict[str, type[BaseModel]] = {
         "robot": RobotDescription,

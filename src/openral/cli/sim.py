@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openral.cli.yaml_fields import parse_pairs
+from openral.cli.ros.yaml_fields import parse_pairs
 
 if TYPE_CHECKING:
-    from openral.skill.evaluation import Evaluation
+    from openral.skill.evaluation.evaluation import Evaluation
 
 app = typer.Typer(no_args_is_help=True, help="Run skills in simulated scenes.")
 
@@ -43,7 +43,7 @@ def run(
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run episodes of a skill in a scene and count successes.
+    """Run episodes of a skill in a scene and report the success rate.
 
     Example: openral sim run --config tabletop_push --robot ur5e --skill scripted-push
     """
@@ -51,8 +51,8 @@ def run(
     from rich.progress import Progress
 
     from openral.manifest import load_scene
-    from openral.skill.evaluation import Order, evaluate
-    from openral.skill.video import Video
+    from openral.skill.evaluation.evaluation import Order, evaluate
+    from openral.skill.evaluation.video import Video
 
     order = Order(config, skill, robot, parse_pairs("--param", parameter))
     task = load_scene(config).task

@@ -1,4 +1,4 @@
-"""`openral status`: what the safety kernel is doing."""
+"""`openral status`: show the state of the safety kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     JsonOption,
     NetworkOption,
@@ -17,7 +17,7 @@ from openral.cli.graph_session import (
 )
 
 if TYPE_CHECKING:
-    from openral.cli.graph_session import Session
+    from openral.cli.ros.graph_session import Session
 
 app = typer.Typer(help="Show what the safety kernel is doing.")
 
@@ -32,9 +32,9 @@ def status(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Show whether the robot is armed or stopped, why, and what was let through.
+    """Show whether the robot is armed or stopped, why, and the counts of verdicts.
 
-    Exit code 0: the kernel is alive; 1: no heartbeat came in time.
+    Exit code 0: the kernel is alive; 1: no heartbeat was received in time.
 
     Example: openral status --json
     """
@@ -58,8 +58,8 @@ def status(
 
 
 def _live_state(session: Session, timeout_s: float) -> Any:
-    """The second beat that is heard: the first may be what a dead kernel left behind."""
-    from openral.ros.executor import Executor
+    """The second state received: the first may be latched from a kernel that has died."""
+    from openral.ros.node.executor import Executor
     from openral.ros.qos import LATCHED
 
     heard: queue.Queue[Any] = queue.Queue()

@@ -1,4 +1,4 @@
-"""`openral world`: see what the robot believes is around it."""
+"""`openral world`: render the world snapshot, i.e. map, robot and last verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openral.cli.graph_session import (
+from openral.cli.ros.graph_session import (
     DomainOption,
     JsonOption,
     NetworkOption,
@@ -45,9 +45,9 @@ def view(
     domain: DomainOption = None,
     network: NetworkOption = None,
 ) -> None:
-    """Draw the voxels, the robot's capsules and the kernel's last verdict.
+    """Render the voxels, the robot's capsules and the kernel's last verdict.
 
-    Exit code 0: drawn; 1: no map or no robot was heard in time.
+    Exit code 0: done; 1: no map or no robot state was received in time.
 
     Example: openral world view --out world.png
     """
@@ -75,7 +75,7 @@ def view(
 @contextmanager
 def _belief(session: Session, robot: str | None, timeout: float) -> Iterator[Belief]:
     from openral.manifest.library import load_robot
-    from openral.ros.executor import Executor
+    from openral.ros.node.executor import Executor
     from openral.world.belief import Belief
 
     executor = Executor(session.node.context)
@@ -88,7 +88,7 @@ def _belief(session: Session, robot: str | None, timeout: float) -> Iterator[Bel
             if time.monotonic() > give_up:
                 raise NotThere(f"nothing heard on {', '.join(belief.missing())} in {timeout:g} s")
             time.sleep(0.02)
-        time.sleep(0.3)  # what the kernel says, and a verdict if motion is being judged
+        time.sleep(0.3)  # for the kernel's state, and a verdict if motion is being checked
         yield belief
     finally:
         executor.shutdown()

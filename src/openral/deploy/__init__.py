@@ -1,1 +1,1 @@
-"""The graph: which nodes, in which order, on which clock; starts and supervises them."""
+"""Deployment: plans, starts and supervises the processes of a robot's graph."""

@@ -1,4 +1,4 @@
-"""What a person sees while the graph runs: a live table on a terminal, plain lines elsewhere."""
+"""Console output of a running graph: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from functools import partial
 from typing import Any
 
-from openral.deploy.log_stream import LogStream
 from openral.deploy.monitor import HAL_STATES, STATES, Monitor
+from openral.deploy.process.log_stream import LogStream
 
 _REFRESH_S = 0.25
 _PLAIN_EVERY_S = 5.0
@@ -17,26 +17,26 @@ _COLOURS = {"hal": "cyan", "safety_kernel": "magenta", "skill_runner": "green", 
 
 
 class Display:
-    """All of it is drawn on the thread of `logs`: a terminal that stands still holds up nobody."""
+    """Everything is drawn on the thread of `logs`: a blocked terminal delays no other thread."""
 
     def __init__(self, title: str) -> None:
         from rich.console import Console
 
         self._title = title
-        # Not sys.stderr: its lock would be held for as long as the terminal stands still.
+        # Not sys.stderr: its lock would be held for as long as the terminal blocks.
         out = os.fdopen(2, "w", encoding=sys.stderr.encoding, errors="replace", closefd=False)
         self._console = Console(file=out, highlight=False, soft_wrap=True)
         self._live: Any = None
         self._shown = 0.0
         self.logs = LogStream(self._log)
-        """Where lines of all nodes go."""
+        """Collects the log lines of all nodes."""
 
     def say(self, line: str) -> None:
-        """A line of the supervisor itself."""
+        """Logs a line of the supervisor itself."""
         self.logs.add("supervisor", line)
 
     def update(self, monitor: Monitor, phase: str, feedback: Any) -> None:
-        """Shows how it goes, if it is time to: a table, or a line where there is no terminal."""
+        """Shows the status if a refresh is due: a table, or a line where there is no terminal."""
         now = time.monotonic()
         is_terminal = self._console.is_terminal
         if now - self._shown < (_REFRESH_S if is_terminal else _PLAIN_EVERY_S):
@@ -45,7 +45,7 @@ class Display:
         self.logs.draw(partial(self._draw if is_terminal else self._tell, monitor, phase, feedback))
 
     def close(self) -> None:
-        """Takes the table away and prints what is left, if the terminal takes it."""
+        """Removes the table and prints the remaining lines, unless the terminal blocks."""
         self.logs.draw(self._stop)
         self.logs.close()
 
@@ -79,7 +79,7 @@ class Display:
 
 
 def _plain(text: str) -> str:
-    """What anybody on the bus may have written, without codes that a terminal would obey."""
+    """The text without control codes: any node on the bus may have written it."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 

@@ -1,4 +1,4 @@
-"""One graph in a domain: a second one would share its clock, its services and its stops."""
+"""Locks a DDS domain for one graph: a second one would share its clock, services and stops."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from openral.errors import ConfigError
 
 @contextlib.contextmanager
 def domain_lock(domain: int) -> Iterator[None]:
-    """Holds the domain on this machine; ConfigError if another graph has it.
+    """Locks the domain on this machine; ConfigError if another graph has it.
 
-    The system lets it go when the process ends, however that happens.
+    The system releases the lock when the process ends, however that happens.
     """
     path = _folder() / f"openral-{os.geteuid()}-graph-{domain}.lock"
     descriptor = _open(path)
@@ -38,7 +38,7 @@ def domain_lock(domain: int) -> Iterator[None]:
 
 
 def _folder() -> Path:
-    """The user's own for such things, where there is one, else the common one."""
+    """The user's runtime folder where there is a private one, else the temporary folder."""
     own = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nowhere")
     with contextlib.suppress(OSError):
         found = own.stat()
@@ -48,7 +48,7 @@ def _folder() -> Path:
 
 
 def _open(path: Path) -> int:
-    """The file itself, never what somebody has put in its place."""
+    """Opens the lock file; rejects links and files of other users placed there."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o600)

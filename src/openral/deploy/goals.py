@@ -1,4 +1,4 @@
-"""Sends the skill's goals and keeps what came of them."""
+"""Goals: sends the skill's goals, one per episode, and keeps their results."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from openral.deploy.goal_result import GoalResult
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.options import DeployOptions
+from openral.deploy.results import GoalResult
 from openral.hal.topics import RESET_SCENE
-from openral.ros import types
-from openral.ros.action_client import ActionClient, ClientGoal
+from openral.ros.actions.client import ActionClient, ClientGoal
+from openral.ros.codec import types
 
 _ACTION = "openral_msgs/action/ExecuteSkill"
 _TOPIC = "/openral/execute_skill"
@@ -20,7 +20,7 @@ _ANSWER_S = 30.0
 
 
 class Goals:
-    """One goal at a time; as many as the options ask for episodes."""
+    """One goal at a time, as many as the options request episodes."""
 
     def __init__(self, link: GraphLink, options: DeployOptions) -> None:
         self._link, self._options = link, options
@@ -30,20 +30,23 @@ class Goals:
         self._stuck = False
         self.feedback: Any = None
         self.results: list[GoalResult] = []
-        """What came of each episode."""
+        """The result of each episode."""
 
     @property
     def running(self) -> bool:
-        """Whether a goal is under way."""
+        """Whether a goal is in execution."""
         return self._goal is not None
 
     @property
     def all_done(self) -> bool:
-        """Whether every episode has been run."""
+        """Whether no further episode will run."""
         return not self.running and (self._stuck or len(self.results) >= self._options.episodes)
 
     def start(self) -> None:
-        """Sends the next goal; Ended if the runner refuses it."""
+        """Resets the scene from the second episode on and sends the next goal.
+
+        Raises Ended if the runner refuses the goal.
+        """
         options, link = self._options, self._link
         episode = len(self.results)
         if episode:
@@ -68,7 +71,7 @@ class Goals:
         self.feedback = feedback
 
     def poll(self) -> None:
-        """Takes a result that has come, and starts the next episode if one is left."""
+        """Takes a result that has arrived, and starts the next episode if there is one."""
         if self._result is None or not self._result.done():
             return
         _, result = self._link.answer(self._result, _ANSWER_S, "the skill's result")
@@ -78,7 +81,7 @@ class Goals:
             self.start()
 
     def cancel(self, timeout_s: float) -> None:
-        """Gives the running goal up; its result counts as cancelled."""
+        """Cancels the running goal and waits up to `timeout_s` for its result."""
         if self._goal is None or self._result is None:
             return
         give_up = time.monotonic() + timeout_s
@@ -86,7 +89,7 @@ class Goals:
             self._goal.cancel(timeout_s)
             _, result = self._result.result(max(0.0, give_up - time.monotonic()))
             self._keep(result)
-        except Exception as error:  # the runner may be the one that is gone
+        except Exception as error:  # the runner itself may be gone
             self._goal = None
             why = str(error) or "not in time"
             self.results.append(
@@ -99,6 +102,6 @@ class Goals:
 
     @property
     def failure(self) -> str:
-        """Why the skill failed, if it did by itself."""
+        """Why the skill failed, cancelled goals aside; empty if it did not."""
         failed = (r.failure for r in self.results if r.reason != "cancelled")
         return next(filter(None, failed), "")

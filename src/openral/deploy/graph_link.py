@@ -1,4 +1,4 @@
-"""The supervisor's own place in the graph: it asks nodes for things and waits with open eyes."""
+"""The supervisor's node in the graph: service calls that watch the run while they wait."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from openral.deploy.ended import Ended
 from openral.deploy.managed import ManagedNode, value_of
 from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec
+from openral.deploy.results import Ended
 from openral.deploy.streams import Stream
 from openral.errors import TransportError
+from openral.graph import topics
 from openral.graph.deadlines import STARTING_S
-from openral.ros import types
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node, time_message
-from openral.safety import topics
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
+from openral.ros.stamps import time_message
+from openral.ros.transport.dds_config import Network
 
 _STEP_S = 0.02
 _GRACE_S = 0.5
 
 
 class GraphLink:
-    """While it waits it calls `look`, which raises Ended as soon as the run is over."""
+    """While it waits it polls `look`, which raises Ended as soon as the run is over."""
 
     def __init__(self, network: Network, streams: list[Stream], look: Callable[[], None]) -> None:
         self._look = look
@@ -49,7 +50,10 @@ class GraphLink:
     # Waiting
 
     def until(self, condition: Callable[[], Any], timeout_s: float, what: str) -> Any:
-        """Waits for a condition; Ended if it does not come."""
+        """Waits until the condition returns a true value; Ended after `timeout_s`.
+
+        `what` is the message's first part, e.g. "hal did not come up".
+        """
         give_up = time.monotonic() + timeout_s
         while not (value := condition()):
             self._look()
@@ -59,7 +63,7 @@ class GraphLink:
         return value
 
     def answer(self, future: Future[Any], timeout_s: float, what: str) -> Any:
-        """Waits for an answer; Ended if it does not come."""
+        """Waits for the result of a future; Ended if it fails or does not come in `timeout_s`."""
         give_up = time.monotonic() + timeout_s
         while True:
             try:
@@ -73,7 +77,7 @@ class GraphLink:
                 raise Ended.fault(f"{what}: {error}") from None
 
     def _better_reason(self) -> None:
-        """A server that is gone most often died: then the look says how."""
+        """Polls `look` for 0.5 s: a server that is gone has usually died, and `look` knows how."""
         give_up = time.monotonic() + _GRACE_S
         while time.monotonic() < give_up:
             self._look()
@@ -82,13 +86,13 @@ class GraphLink:
     # Managed nodes
 
     def join(self, spec: NodeSpec, timeout_s: float) -> ManagedNode:
-        """Waits for a node's services."""
+        """Waits up to `timeout_s` for a node's services; Ended if they do not appear."""
         made = self.managed[spec.name] = ManagedNode(self.node, spec.name)
         self.until(lambda: made.is_there, timeout_s, f"{spec.name} did not come up")
         return made
 
     def change(self, name: str, label: str, timeout_s: float) -> None:
-        """Brings a node through a transition; Ended with the node's reason if it fails."""
+        """Executes a node's transition; Ended with the node's reason if it fails."""
         self.monitor.errors.pop(name, None)
         answer = self.answer(self.managed[name].transition(label), timeout_s, f"{name} {label}")
         if not answer.success:
@@ -100,7 +104,7 @@ class GraphLink:
             raise Ended.fault(f"{name} cannot {label}: {reason if found else text}")
 
     def parameter(self, name: str, parameter: str) -> Any:
-        """A node's parameter."""
+        """The value of a node's parameter."""
         future = self.managed[name].parameter(parameter)
         return value_of(self.answer(future, STARTING_S, f"{name}'s parameters"))
 
@@ -122,7 +126,7 @@ class GraphLink:
             self.node.destroy_client(client)
 
     def tell_stop(self, reason: str) -> None:
-        """Tells everybody to stop; from any thread."""
+        """Publishes an e-stop event; thread-safe."""
         header = types.new("std_msgs/msg/Header", stamp=time_message(self.node.now()))
         self._stops.publish(
             types.new(
@@ -131,8 +135,10 @@ class GraphLink:
         )
 
     def stop_robot(self, reason: str) -> None:
-        """Tells everybody to stop until kernel and HAL say so, or for a moment: one message may
-        be lost, and the transport's own second try would come late."""
+        """Publishes e-stop events until kernel and HAL report the stop, for at most 0.5 s.
+
+        One message may be lost, and the transport's own retransmission would come late.
+        """
         give_up = time.monotonic() + _GRACE_S
         self.tell_stop(reason)
         while time.monotonic() < give_up and not self.monitor.is_stopped:

@@ -1,8 +1,8 @@
 """Starts a node's program so that it cannot outlive the supervisor.
 
 `python -m openral.deploy.launch PARENT SIGNAL NICE MODULE name=value ...`: the system sends SIGNAL
-to this process as soon as PARENT is gone, however PARENT ended. The memory of a node cannot be read
-by other processes of the user from here on, and a lent key is taken before the node is imported.
+to this process as soon as PARENT is gone, however PARENT ended. From here on, other processes of
+the user cannot read the node's memory, and a lent key is received before the node is imported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.signals import heed_signals
 from openral.undumpable import make_undumpable
 
@@ -24,22 +24,22 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int, number: int) -> None:
-    """Asks for the signal; ends at once if the parent is gone already."""
+    """Requests signal `number` when the parent dies; ends at once if it is gone already."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def be_nice(nice: int) -> None:
-    """Asks for a share of the processors; it is no fault where that is not granted."""
+    """Requests a nice value; it is no fault where that is not granted."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, nice)
-    with suppress(OSError):  # where the system shares by session first
+    with suppress(OSError):  # where the system divides CPU time between sessions first
         Path("/proc/self/autogroup").write_text(str(nice))
 
 
 def main() -> None:
-    """Becomes the node's program."""
+    """Runs the node's program in this process."""
     heed_signals()
     parent, number, nice, module = sys.argv[1:5]
     die_with(int(parent), int(number))
@@ -55,7 +55,7 @@ def main() -> None:
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    # Taking the interpreter's modules apart one by one would take a good part of a Ctrl-C's time.
+    # Tearing down the interpreter's modules would take a good part of the time after a Ctrl-C.
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 

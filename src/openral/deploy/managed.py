@@ -1,21 +1,21 @@
-"""The supervisor's handle on one managed node: its transitions and parameters, by service calls."""
+"""ManagedNode: service calls for the transitions and parameters of one lifecycle node."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future
 from typing import Any
 
-from openral.ros import types
-from openral.ros.client import Client
-from openral.ros.node import Node
-from openral.ros.parameter_services import value_from_msg, value_to_msg
+from openral.ros.codec import types
+from openral.ros.node.client import Client
+from openral.ros.node.node import Node
+from openral.ros.node.parameter_services import value_from_msg, value_to_msg
 
 _LIFE = "lifecycle_msgs/srv"
 _PARAMETERS = "rcl_interfaces/srv"
 
 
 class ManagedNode:
-    """All calls answer with a Future; whoever waits can look after other things meanwhile."""
+    """All calls return a Future, so that the caller can do other work while it waits."""
 
     def __init__(self, node: Node, name: str) -> None:
         self.name = name
@@ -39,24 +39,24 @@ class ManagedNode:
         return self._change, self._state, self._set, self._get
 
     def transition(self, label: str) -> Future[Any]:
-        """`success` says whether the node went through with it."""
+        """Requests a transition; `success` of the response says whether it was completed."""
         wanted = types.new("lifecycle_msgs/msg/Transition", label=label)
         return self._change.call_async(self._change.request_class(transition=wanted))
 
     def state(self) -> Future[Any]:
-        """`current_state.label`."""
+        """Requests the state; see `current_state.label` of the response."""
         return self._state.call_async(self._state.request_class())
 
     def set_parameter(self, name: str, value: Any) -> Future[Any]:
-        """`results[0].successful` and `.reason`."""
+        """Sets a parameter; see `results[0].successful` and `.reason` of the response."""
         wanted = types.new("rcl_interfaces/msg/Parameter", name=name, value=value_to_msg(value))
         return self._set.call_async(self._set.request_class(parameters=[wanted]))
 
     def parameter(self, name: str) -> Future[Any]:
-        """Read with `value_of`."""
+        """Requests a parameter; read the response with `value_of`."""
         return self._get.call_async(self._get.request_class(names=[name]))
 
 
 def value_of(answer: Any) -> Any:
-    """The value in the answer to `ManagedNode.parameter`."""
+    """The value in the response to `ManagedNode.parameter`."""
     return value_from_msg(answer.values[0])

@@ -1,4 +1,4 @@
-"""Listens to the graph for the supervisor: rates, verdicts, stops, and who has fallen silent."""
+"""Monitor: tracks a graph's rates, verdicts, stops and hung nodes for the supervisor."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 from openral.deploy.managed import ManagedNode
 from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S, STARTING_S
+from openral.graph.states import HalStatus, SafetyMode
 from openral.ros.clock import NS
 from openral.ros.log import LEVELS
-from openral.ros.node import Node
+from openral.ros.node.node import Node
 from openral.ros.qos import ROSOUT, QoS
 from openral.ros.rate_meter import RateMeter
-from openral.safety import topics
 
 VERDICTS = ("accepted", "slowed", "rejected", "dropped")
 STATES = ("idle", "armed", "estopped", "recovery")
 HAL_STATES = ("holding", "executing", "stopped")
-_ARMED, _ESTOPPED, _STOPPED = 1, 2, 2
 _CHECK_S = 0.02
 _ASK_S, _ANSWER_S = 0.5, 3.0
 _MESSAGES = "openral_msgs/msg"
@@ -32,17 +32,17 @@ _MESSAGES = "openral_msgs/msg"
 
 @dataclass
 class Track:
-    """How often one topic was heard."""
+    """Message count and rate of one topic."""
 
     stream: Stream
     meter: RateMeter = field(default_factory=lambda: RateMeter(60))
     count: int = 0
-    """Within the measured window."""
+    """Messages within the measured window."""
     first_at: float | None = None
-    """Monotonic time of the first message."""
+    """Monotonic time of the first message, in s."""
 
     def heard(self, _: Any) -> None:
-        """One message."""
+        """Counts one message."""
         now = time.monotonic()
         if self.first_at is None:
             self.first_at = now
@@ -51,13 +51,13 @@ class Track:
 
     @property
     def live_hz(self) -> float:
-        """Per real second, over the last messages."""
+        """Rate in Hz of wall time, over the last messages."""
         report = self.meter.report()
         return report.hz if report else 0.0
 
 
 class Monitor:
-    """All callbacks run in the executor of the node that it is given."""
+    """Subscribes through a node; all callbacks run in that node's executor."""
 
     def __init__(self, node: Node, streams: Iterable[Stream]) -> None:
         self.node = node
@@ -69,11 +69,11 @@ class Monitor:
         self.estops = 0
         self.stop_reasons: list[str] = []
         self.errors: dict[str, str] = {}
-        """The last error that each node logged."""
+        """The last error logged by each node."""
         self.failures: list[tuple[str, str]] = []
-        """Source and sentence of what went wrong in the graph."""
+        """(source, description) of failures reported in the graph."""
         self.time_waits = False
-        """Whether simulated time waits for slow nodes, so that only long silence counts."""
+        """Whether simulated time waits for slow nodes, so that only long silence is a fault."""
         self._begun = False
         self._limits: dict[str, float] = {}
         self._last: dict[str, float] = {}
@@ -98,7 +98,7 @@ class Monitor:
             kind, topic = f"{_MESSAGES}/FailureTrigger", f"/openral/failure/{source}"
             hear(kind, topic, self._on_failure, topics.STATE)
 
-    # What was heard
+    # Callbacks
 
     def _on_verdict(self, verdict: Any) -> None:
         known = verdict.status < len(VERDICTS)
@@ -107,8 +107,8 @@ class Monitor:
 
     def _on_safety(self, state: Any) -> None:
         before, self.safety = self.safety, state
-        was_stopped = before is not None and before.state == _ESTOPPED
-        if state.state == _ESTOPPED and not was_stopped:
+        was_stopped = before is not None and before.state == SafetyMode.ESTOPPED
+        if state.state == SafetyMode.ESTOPPED and not was_stopped:
             self.estops += 1
             self.stop_reasons.append(f"{state.source}: {state.detail or state.reason}")
 
@@ -124,33 +124,37 @@ class Monitor:
 
     @property
     def armed(self) -> bool:
-        """Whether the kernel lets proven motion pass."""
-        return self.safety is not None and self.safety.state == _ARMED
+        """Whether the kernel is armed, i.e. passes proven motion."""
+        return self.safety is not None and self.safety.state == SafetyMode.ARMED
 
     @property
     def is_stopped(self) -> bool:
-        """Whether kernel and HAL both say that the robot is stopped."""
+        """Whether kernel and HAL both report that the robot is stopped."""
         heard = self.safety is not None and self.hal is not None
-        return heard and self.safety.state == _ESTOPPED and self.hal.state == _STOPPED
+        return (
+            heard
+            and self.safety.state == SafetyMode.ESTOPPED
+            and self.hal.state == HalStatus.STOPPED
+        )
 
     # The measured window
 
     def begin(self) -> None:
-        """Counts from here on."""
+        """Starts the measured window."""
         self._begun = True
         self._began = (time.monotonic(), self.node.now())
         for track in self.tracks.values():
             track.count = 0
 
     def elapsed(self) -> tuple[float, float]:
-        """Seconds since `begin`: real ones, and the graph's."""
+        """(wall time, graph time) since `begin`, in s."""
         wall, graph = self._began
         return time.monotonic() - wall, (self.node.now() - graph) / NS
 
     # Silence
 
     def watch(self, spec: NodeSpec, managed: ManagedNode) -> None:
-        """From now on the node must be heard: by its pulse, or by answers about its state."""
+        """Watches a node from now on: by its pulse topic, or by polling its state."""
         self._last[spec.name] = time.monotonic()
         heard = partial(self._pulse, spec.name)
         if (pulse := spec.pulse) is not None:
@@ -161,7 +165,7 @@ class Monitor:
             self.node.create_wall_timer(_ASK_S, lambda: managed.state().add_done_callback(heard))
 
     def unwatch(self, name: str) -> None:
-        """The node may be silent from now on."""
+        """Stops watching a node."""
         self._last.pop(name, None)
 
     def _pulse(self, name: str, said: Any) -> None:
@@ -170,7 +174,7 @@ class Monitor:
             self._last[name] = time.monotonic()
 
     def _check(self) -> None:
-        """Notes when this process itself was held up: what others said meanwhile is on its way."""
+        """Notes when this process itself was delayed: messages from then are still queued."""
         now = time.monotonic()
         if now - self._checked > 10 * _CHECK_S:
             self._resumed = now
@@ -182,10 +186,10 @@ class Monitor:
         return self._limits[name]
 
     def silent(self) -> tuple[str, float] | None:
-        """A node that hangs and for how long it has said nothing; None: all are alive."""
+        """(name, silence in s) of a node that hangs; None if all are alive."""
         now = time.monotonic()
         if now - self._checked > 10 * _CHECK_S:
-            return None  # this executor is late itself; nothing can be said about others
+            return None  # this executor is late itself: other nodes cannot be judged
         for name, last in list(self._last.items()):
             quiet = now - max(last, self._resumed)
             if quiet > self._limit(name):

@@ -1,4 +1,4 @@
-"""What a user asks of a deployment, checked before anything starts."""
+"""Options of a deployment, validated before anything starts."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from openral.errors import ConfigError
 from openral.manifest import RobotDescription, SceneDescription, load_robot, load_scene
 from openral.manifest.sensor import DepthCamera
 from openral.skill.compatibility import require_fit
-from openral.skill.described import describe
+from openral.skill.library import describe
 
 
 @dataclass(frozen=True)
 class DeployOptions:
-    """One run. `check` raises ConfigError for combinations that make no sense."""
+    """Options of one run. `check` raises ConfigError for invalid combinations."""
 
     mode: Literal["sim", "real"] = "sim"
     robot_ref: str = ""
-    """Id, folder or file of the robot; empty: the scene's own."""
+    """Id, folder or file of the robot; empty: the scene's robot."""
     scene_ref: str = ""
-    """Id or file of the scene; empty: the bare twin."""
+    """Id or file of the scene; empty: the robot's twin alone."""
     skill: str = ""
-    """What moves the robot; empty: nothing does until somebody sends a goal."""
+    """The skill to run; empty: the robot does not move until a client sends a goal."""
     skill_parameters: Mapping[str, Any] = field(default_factory=dict)
     instruction: str = ""
-    """What to do, in words; empty: the scene's task."""
+    """Instruction in natural language; empty: the scene's task."""
     episodes: int = 1
-    """How often the skill runs, each time in a fresh scene."""
+    """How many times the skill runs, each time in a reset scene."""
     seed: int | None = None
-    """Of the first episode; None: the scene's own."""
+    """Seed of the first episode; None: the scene's seed."""
     duration_s: float = 0.0
-    """Seconds on the graph's clock; 0: until the skill has ended, or Ctrl-C."""
+    """Duration in s of the graph's clock; 0: until the skill has ended, or Ctrl-C."""
     rtf: float = 1.0
-    """Simulated seconds a second; 0: as many as possible."""
+    """Real-time factor: simulated seconds per second of wall time; 0: as fast as possible."""
     wall_clock: bool = False
     real_time: bool = False
-    """Wall-clock deadlines, as on hardware, although simulated time could wait."""
+    """Use wall-clock deadlines, as on hardware, although simulated time could wait."""
     lockstep: bool = False
     view: bool = False
     warn_only: bool = False
     transport: Mapping[str, Any] = field(default_factory=dict)
-    """The HAL's own options, such as a port."""
+    """Options of the HAL's driver, such as a port."""
     external_map: bool = False
-    """Another program makes the voxel map."""
+    """Another program publishes the voxel map."""
     unknown_blocks: bool = False
-    """What no camera has seen counts as an obstacle."""
+    """Space that no camera has observed counts as an obstacle."""
     record: Path | None = None
     """Folder for the recording."""
 
@@ -60,7 +60,7 @@ class DeployOptions:
 
     @cached_property
     def robot_name(self) -> str:
-        """The robot as it was named, by the user or by the scene."""
+        """The robot reference given by the user or by the scene."""
         named = self.robot_ref or (self.scene.robot if self.scene else None)
         if not named:
             where = f"scene '{self.scene_ref}' takes any robot" if self.scene_ref else "no scene"
@@ -74,12 +74,12 @@ class DeployOptions:
 
     @property
     def maps(self) -> bool:
-        """Whether the robot's own depth cameras make the voxel map."""
+        """Whether the voxel map is built from the robot's own depth cameras."""
         seeing = any(isinstance(sensor, DepthCamera) for sensor in self.robot.sensors)
         return seeing and not self.external_map
 
     def check(self) -> None:
-        """Loads the manifests and refuses what cannot work together."""
+        """Loads the manifests; ConfigError for options that cannot be combined."""
         if self.mode == "real":
             self._check_real()
         others = ("wall_clock", "real_time", "view")
@@ -92,7 +92,7 @@ class DeployOptions:
             raise ConfigError(f"--episodes {self.episodes} needs a scene to start anew: --config")
         if self.record is not None and self.record.exists():
             raise ConfigError(f"{self.record} exists already; give --record another name")
-        robot = self.robot  # raises what is wrong with it
+        robot = self.robot  # raises if its manifest is invalid
         if self.unknown_blocks and not (self.maps or self.external_map):
             raise ConfigError(
                 f"--unknown-blocks needs a map: '{robot.id}' has no depth camera; with one of "
@@ -120,12 +120,12 @@ class DeployOptions:
 
     @property
     def first_seed(self) -> int:
-        """The seed of the first episode, whoever chose it."""
+        """The seed of the first episode, from the options, else from the scene, else 0."""
         if self.seed is not None:
             return self.seed
         return self.scene.task.seed if self.scene and self.scene.task else 0
 
     @property
     def transport_text(self) -> str:
-        """The HAL's options as a parameter."""
+        """The driver options as JSON, for the HAL's `transport` parameter; empty if none."""
         return json.dumps(dict(self.transport)) if self.transport else ""

@@ -1,26 +1,26 @@
-"""Whether a domain has a graph already, on this machine or on any other of the network."""
+"""Checks whether a domain already has a graph, on this machine or elsewhere on the network."""
 
 from __future__ import annotations
 
 import time
 
 from openral.errors import ConfigError
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
 from openral.ros.graph import Graph
+from openral.ros.node.context import Context
+from openral.ros.transport.dds_config import Network
 
 UNIQUE = ("/supervisor", "/hal", "/safety_kernel")
-"""Nodes that a domain has once."""
+"""Nodes that may exist only once per domain."""
 _LISTEN_S, _AT_MOST_S = 0.5, 3.0
 _FORGOTTEN_S = {True: 3.5, False: 10.5}
-"""How long a graph that was killed is still seen, on this machine alone and on a network."""
+"""How long a killed graph stays in discovery, in s: on loopback (True) and on a network (False)."""
 _POLL_S = 0.1
 
 
 def require_free_domain(network: Network) -> None:
-    """ConfigError if somebody else's graph is there; nothing is said to it, it is only listened to.
+    """ConfigError if the domain has another graph; discovery is read, no message is sent to it.
 
-    To be called before this graph's own nodes are started.
+    Call it before this graph's own nodes are started.
     """
     context = Context(network)
     graph = Graph(context)
@@ -41,7 +41,7 @@ def require_free_domain(network: Network) -> None:
 
 
 def _unique(graph: Graph) -> dict[str, str]:
-    """Nodes of a graph that are there, and where."""
+    """The unique nodes that are present, with their host and process."""
     there = [node.full_name for node in graph.nodes()]
     places = graph.places()
     return {name: places.get(name, "somewhere") for name in UNIQUE if name in there}

@@ -1,4 +1,4 @@
-"""Which nodes make up the graph, with which parameters, and in which order they come up."""
+"""The plan of a graph: its nodes, their parameters and the order in which they start."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from openral.deploy.options import DeployOptions
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S
-from openral.safety import topics
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Pulse:
     type_name: str
     qos: Any
     longest_s: float
-    """Real seconds without a message after which the node counts as hung."""
+    """Wall time in s without a message after which the node counts as hung."""
 
 
 @dataclass(frozen=True)
@@ -38,37 +38,37 @@ class NodeSpec:
     """Run as `python -m MODULE name=value ...`."""
     parameters: Mapping[str, Any]
     gets_key: bool = False
-    """Whether it is lent the key that signs what may move the robot and what that rests on."""
+    """Whether it is lent the run key, which signs motions and the data they are checked against."""
     critical: bool = True
-    """Whether the graph must end if it does."""
+    """Whether the graph must end if this node ends."""
     pulse: Pulse | None = None
-    """How a hung one shows; None: it is asked for its state now and then."""
+    """Detects a hung node; None: its state is polled instead."""
     end_s: float = 1.0
-    """How long it may take to end in order."""
+    """Time in s that it may take to shut down before it is killed."""
 
     nice: int = 0
-    """Its claim on the processors, as far as the system grants it: the lower, the stronger."""
+    """Nice value, as far as the system grants it: lower values get more CPU time."""
 
     @property
     def arguments(self) -> list[str]:
-        """The parameters as the node's program takes them."""
+        """The parameters as `name=value` arguments of the node's program."""
         return [f"{name}={_as_yaml(value)}" for name, value in self.parameters.items()]
 
     @property
     def command(self) -> list[str]:
-        """What a person would type to start it alone."""
+        """The command that starts this node alone."""
         return [sys.executable, "-m", self.module, *self.arguments]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Nodes in the order in which they are configured and activated; they end together."""
+    """Nodes in the order in which they are configured and activated; they shut down together."""
 
     options: DeployOptions
     nodes: tuple[NodeSpec, ...]
 
     def node(self, name: str) -> NodeSpec | None:
-        """The node of that name, if the graph has it."""
+        """The node of this name; None if the graph has none."""
         return next((node for node in self.nodes if node.name == name), None)
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Plan:
         }
 
     def steps(self) -> list[str]:
-        """What happens once all nodes are active, in words."""
+        """The steps after all nodes are active, as text."""
         options = self.options
         steps = [f"arm: call {topics.RESET}"]
         if options.skill:
@@ -121,7 +121,7 @@ class Plan:
 
 
 def _as_yaml(value: Any) -> str:
-    """A text stays as it is where YAML reads it as that text."""
+    """The value as YAML; a string stays unquoted where YAML reads it as the same string."""
     if isinstance(value, str):
         with suppress(yaml.YAMLError):
             if not value or yaml.safe_load(value) == value:
@@ -130,19 +130,20 @@ def _as_yaml(value: Any) -> str:
 
 
 HUNG_S = 1.0
-"""Silence is judged generously: HAL and kernel watch each other much more closely."""
+"""Silence in s after which HAL or kernel is hung; generous, as they watch each other closely."""
 
 SAME_PICTURE_S = 0.5
-"""A real depth camera never measures the very same twice: its driver hangs."""
+"""Time in s of identical depth images that means a hung driver: real cameras never repeat one."""
 
 
 def make_plan(options: DeployOptions) -> Plan:
-    """The graph for a run."""
+    """Checks the options and returns the graph for a run."""
     options.check()
     nodes = [_hal(options), _kernel(options), _world(options), _runner(options)]
     if options.record is not None and not options.lockstep:
         nodes.insert(1, _recorder(options))  # once the clock is known
-    # A real HAL may take a ramp to let its motors go; elsewhere a busy machine may need the time.
+    # A real HAL may ramp down before it releases its motors; in simulation a busy machine may
+    # need the time.
     if options.mode == "real":
         nodes = [replace(node, end_s=5.0) if node.name == "hal" else node for node in nodes]
     elif not options.real_time:
@@ -171,13 +172,13 @@ def _kernel(options: DeployOptions) -> NodeSpec:
     if options.real_time:
         parameters["real_time"] = True
     if options.maps or options.external_map:
-        parameters["requires_voxels"] = True  # a robot that can see does not move blindly
+        parameters["requires_voxels"] = True  # a robot with depth cameras does not move blindly
     if options.external_map:
         parameters["external_map"] = True
     if options.unknown_blocks:
         parameters["unknown_blocks"] = True
     pulse = Pulse(topics.SAFETY_STATE, "openral_msgs/msg/SafetyState", topics.LATCHED, HUNG_S)
-    # It needs little, but its heartbeat must not wait for pictures to be drawn.
+    # It needs little CPU time, but its heartbeat must not wait for image rendering.
     return NodeSpec(
         "safety_kernel", "openral.safety", parameters, gets_key=True, pulse=pulse, nice=-10
     )
@@ -202,5 +203,5 @@ def _runner(options: DeployOptions) -> NodeSpec:
 
 def _recorder(options: DeployOptions) -> NodeSpec:
     parameters = {"folder": str(options.record)}
-    # It takes a moment; on a busy machine, rather wait than lose the end of a recording.
+    # It may need time: on a busy machine, rather wait than lose the end of a recording.
     return NodeSpec("recorder", "openral.deploy.recorder", parameters, critical=False, end_s=5.0)

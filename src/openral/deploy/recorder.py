@@ -12,11 +12,13 @@ from contextlib import suppress
 from typing import Any
 
 from openral.errors import ConfigError, OpenralError, RecordingError
+from openral.graph.states import Severity
 from openral.graph.time_lease import LeaseHolder
-from openral.ros import Outcome, State, spin, types
-from openral.ros.given_parameters import given_parameters
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.parameters import Descriptor
+from openral.ros import Outcome, State, spin
+from openral.ros.codec import types
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.lifecycle.program import given_parameters
+from openral.ros.parameters.store import Descriptor
 from openral.ros.qos import STATE
 from openral.ros.recording.background import BackgroundWriter
 from openral.ros.recording.recorder import Recorder
@@ -26,13 +28,15 @@ from openral.signals import heed_signals
 FAILURE = "/openral/failure/recorder"
 _CHECK_S = 0.1
 _LOOK_S = (0.2, 5.0)
-"""New topics are looked for often while they keep coming: a look costs as much as many messages."""
+"""Shortest and longest period in s of the search for new topics: short while they keep appearing,
+as a search costs as much as many messages."""
 _REPORT_EVERY_S = 1.0
-_LEASE_S, _BACKLOG = 2.0, 0.5
-"""How far simulated time may advance past this node, and with how much of its memory filled."""
+_MOST_BYTES = 256 * 1024 * 1024
+_LEASE_S, _BACKLOG = 1.0, 0.5
+"""How far in s simulated time may advance past this node, and the fraction of its queue up to which
+it extends that lease: half of the queue holds a second of four 640x480 cameras at 30 Hz."""
 _END_S = 0.5
-"""Whoever presses Ctrl-C does not wait longer than this for a slow disk."""
-_WARNING, _ERROR = 1, 2
+"""Longest wait in s for a slow disk after Ctrl-C."""
 
 
 class RecorderNode(LifecycleNode):
@@ -51,14 +55,14 @@ class RecorderNode(LifecycleNode):
         self._told_error = False
 
     def on_configure(self, previous: State) -> Outcome:
-        """Makes the folder and the file."""
+        """Creates the folder and the file."""
         if not self._folder:
             raise ConfigError("parameter 'folder' is empty: it names where to record to")
-        self._sink = BackgroundWriter(RecordingWriter(str(self._folder)))
+        self._sink = BackgroundWriter(RecordingWriter(str(self._folder)), _MOST_BYTES)
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:
-        """Begins to listen."""
+        """Starts recording."""
         assert self._sink is not None
         self._recorder = Recorder(self, self._sink, exclude=str(self._exclude) or None)
         self._pause_s, self._next_look = _LOOK_S[0], 0.0
@@ -68,14 +72,14 @@ class RecorderNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Writes what is left and completes the file."""
+        """Writes the queued messages and completes the file."""
         lease, self._lease = self._lease, None
         if lease is not None:
             lease.close()
         recorder, self._recorder = self._recorder, None
         sink, self._sink = self._sink, None
         if sink is not None:
-            with suppress(RecordingError):  # told when it happened
+            with suppress(RecordingError):  # reported when it happened
                 sink.close(_END_S)
             self.log.info("recorded", messages=sink.writer.count, lost=sink.lost)
         if recorder is not None:
@@ -83,7 +87,7 @@ class RecorderNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def _hold_time(self) -> None:
-        """Where simulated time can wait, it waits for what is still to be written."""
+        """Makes simulated time, where it can wait, wait for messages still to be written."""
         sink, lease = self._sink, self._lease
         if sink is not None and lease is not None:
             if sink.error is not None:
@@ -99,7 +103,7 @@ class RecorderNode(LifecycleNode):
             self._look(recorder)
         elif not self._told_error:
             self._told_error = True
-            self._tell(_ERROR, "recording_stopped", str(sink.error))
+            self._tell(Severity.ERROR, "recording_stopped", str(sink.error))
         self._report_lost(sink)
 
     def _look(self, recorder: Recorder) -> None:
@@ -117,9 +121,9 @@ class RecorderNode(LifecycleNode):
         if due and sink.error is None and sink.lost > self._reported_lost:
             self._reported_lost, self._reported_at = sink.lost, now
             text = f"{sink.lost} messages lost: they came faster than they could be written"
-            self._tell(_WARNING, "recording_behind", text)
+            self._tell(Severity.WARNING, "recording_behind", text)
 
-    def _tell(self, severity: int, reason: str, detail: str) -> None:
+    def _tell(self, severity: Severity, reason: str, detail: str) -> None:
         self.log.error(detail)
         header = types.new("std_msgs/msg/Header", stamp=self.stamp())
         self._failures.publish(
@@ -127,7 +131,7 @@ class RecorderNode(LifecycleNode):
                 "openral_msgs/msg/FailureTrigger",
                 header=header,
                 source="recorder",
-                severity=severity,
+                severity=int(severity),
                 reason=reason,
                 detail=detail,
                 evidence="{}",
@@ -136,7 +140,7 @@ class RecorderNode(LifecycleNode):
 
 
 def main() -> int:
-    """Exit code 2 for wrong usage."""
+    """Runs the recorder; returns exit code 2 for wrong usage."""
     heed_signals()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parameters", nargs="*", metavar="name=value")

@@ -1,17 +1,17 @@
-"""Which topics a robot's graph carries at which rate: what the supervisor counts."""
+"""The sensor topics of a robot's graph with their nominal rates, which the supervisor monitors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from openral.graph import topics
 from openral.hal.topics import SCAN
 from openral.hal.topics import camera as camera_topic
 from openral.hal.topics import lidar as lidar_topic
 from openral.manifest import RobotDescription
 from openral.manifest.sensor import Camera, DepthCamera
 from openral.ros.qos import SENSOR, STATE
-from openral.safety import topics
 
 JOINT_STATE_HZ = 50.0
 _IMAGE = "sensor_msgs/msg/Image"
@@ -19,7 +19,7 @@ _IMAGE = "sensor_msgs/msg/Image"
 
 @dataclass(frozen=True)
 class Stream:
-    """One topic with the rate it should have, in messages per second of the graph's clock."""
+    """One topic with its nominal rate in Hz of the graph's clock."""
 
     topic: str
     type_name: str
@@ -27,11 +27,11 @@ class Stream:
     qos: Any = SENSOR
     is_picture: bool = False
     is_heavy: bool = False
-    """Costly to make and to move."""
+    """Costly to produce and to transport."""
 
 
 def streams_of(robot: RobotDescription, joint_state_hz: float = JOINT_STATE_HZ) -> list[Stream]:
-    """What the manifest promises."""
+    """The streams that the robot's manifest specifies."""
     found = [Stream(topics.JOINT_STATES, "sensor_msgs/msg/JointState", joint_state_hz)]
     if robot.base_joints:
         found.append(Stream(topics.ODOM, "nav_msgs/msg/Odometry", joint_state_hz, STATE))

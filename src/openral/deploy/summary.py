@@ -1,4 +1,4 @@
-"""What a run came to: printed for people or as JSON."""
+"""Summary: the outcome of a run, printed as text or JSON."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from openral.deploy.monitor import VERDICTS, Monitor
 
 @dataclass
 class Summary:
-    """Rates are messages per second of the graph's clock; durations are seconds."""
+    """Outcome of a run. Rates are in Hz of the graph's clock, durations in s."""
 
     robot: str
     scene: str | None
     mode: str
     clock: str | None = None
-    """`sim` or `wall`; None if the graph never came so far."""
+    """`sim` or `wall`; None if the graph never got that far."""
     lockstep: bool = False
     duration: float = 0.0
-    """On the graph's clock, from arming on."""
+    """Duration in s of the graph's clock, from arming on."""
     real_time_factor: float | None = None
     ready_after: float | None = None
-    """Real seconds from the command to the armed graph."""
+    """Wall time in s from the command to the armed graph."""
     first_frame_after: float | None = None
-    """Real seconds from the command to the first picture on the bus."""
+    """Wall time in s from the command to the first image on the bus."""
     rates: dict[str, dict[str, float | int]] = field(default_factory=dict)
     verdicts: dict[str, int] = field(default_factory=dict)
     estops: int = 0
@@ -38,7 +38,7 @@ class Summary:
     exit_code: int = 0
 
     def take(self, monitor: Monitor, command_at: float) -> None:
-        """Reads the measured window off a monitor."""
+        """Fills in the measured window of a monitor; `command_at` is monotonic time in s."""
         wall, graph = monitor.elapsed()
         self.duration = round(graph, 3)
         self.real_time_factor = round(graph / wall, 3) if wall > 0 else None
@@ -63,7 +63,7 @@ class Summary:
         return asdict(self)
 
     def as_text(self) -> str:
-        """A few lines for people."""
+        """A few lines of text."""
         factor = (
             "" if self.real_time_factor is None else f", {self.real_time_factor:.2f}x real time"
         )

@@ -1,4 +1,4 @@
-"""Brings the graph up, lets it work, watches it, and brings it down: one run from start to end."""
+"""Supervisor: starts a graph, monitors it and shuts it down; one run from start to end."""
 
 from __future__ import annotations
 
@@ -11,60 +11,62 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from openral.deploy.child import Child
 from openral.deploy.display import Display
 from openral.deploy.domain_lock import domain_lock
-from openral.deploy.ended import Ended
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.other_graph import require_free_domain
 from openral.deploy.plan import NodeSpec, Plan
-from openral.deploy.processes import Processes
+from openral.deploy.process.child import Child
+from openral.deploy.process.processes import Processes
+from openral.deploy.results import Ended
 from openral.deploy.streams import streams_of
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError
+from openral.graph import topics
 from openral.graph.deadlines import SILENT_S, STARTING_S
 from openral.ros.clock import NS
-from openral.ros.dds_config import Network
-from openral.ros.parameters import Parameter
+from openral.ros.parameters.store import Parameter
 from openral.ros.priority import priority_hint
 from openral.ros.recording.reader import Recording
-from openral.safety import topics
+from openral.ros.transport.dds_config import Network
 from openral.signals import ENDING
 
 _COME_UP_S = 60.0
 _TRANSITION_S = 60.0
 _CLOCK_STALL_S = 3.0
 _STEP_S = 0.05
+_CANCEL_S = 1.0
+"""Wait for a cancelled skill: one in motion brakes along its path for 0.25 s before it ends."""
 
 
 class Supervisor:
-    """Use it once, on the main thread."""
+    """One run of a plan. Use it once, on the main thread."""
 
     def __init__(self, plan: Plan, network: Network, command_at: float | None = None) -> None:
-        """`command_at`: monotonic time at which the user asked for it."""
+        """`command_at`: monotonic time in s at which the user entered the command."""
         self.plan, self._options, self._network = plan, plan.options, network
         self._command_at = time.monotonic() if command_at is None else command_at
         scene = self._options.scene_ref or None
         self.summary = Summary(self._options.robot.id, scene, self._options.mode)
         self._display = Display(f"{self._options.robot.name} · {scene or 'bare twin'}")
         self._interrupted = ""
-        self._fault = "it broke"  # unless it is known better
+        self._fault = "it broke"  # until the cause is known
         self._wake = threading.Event()
         self._ending = False
         self._changed: deque[Child] = deque()
-        """Children that ended or were stopped, and were not looked at yet."""
+        """Children that ended or were stopped, and have not been handled yet."""
         self._processes: Processes | None = None
         self._link: GraphLink | None = None
         self._goals: Goals | None = None
         self._phase = "starting"
         self._coming_up = ""
         self._without: set[str] = set()
-        """Nodes that may fail and did."""
+        """Non-critical nodes that have failed."""
         self._noticed: Ended | None = None
 
     def run(self) -> Summary:
-        """Returns when the run is over; the summary has the exit code and the reason."""
+        """Runs to the end; the summary has the exit code and the reason."""
         with domain_lock(self._network.domain):
             require_free_domain(self._network)
             return self._run()
@@ -96,16 +98,16 @@ class Supervisor:
         self._wake.set()
 
     def _on_change(self, child: Child) -> None:
-        """On the child's own thread: a robot must not move on until this loop comes to look."""
+        """Stops the robot on the child's own thread, without waiting for the main loop."""
         if child.spec.critical and self._link is not None and not self._ending:
             state = "has ended" if child.ended.is_set() else "was stopped"
-            with suppress(Exception):  # the loop comes to it as well
+            with suppress(Exception):  # the main loop handles it as well
                 self._link.tell_stop(f"{child.spec.name} {state}")
         self._changed.append(child)
         self._wake.set()
 
     def _look(self) -> None:
-        """Raises Ended if the run is over for a reason that does not lie in the skill."""
+        """Raises Ended if the run is over for a reason other than the skill."""
         try:
             self._look_around()
         except Ended as ended:
@@ -169,7 +171,7 @@ class Supervisor:
             self._wake.clear()
 
     def _bring_up(self, spec: NodeSpec) -> None:
-        """Where a node may fail, the run goes on without it, whatever keeps it from coming up."""
+        """Brings a node up; if a non-critical one does not come up, the run continues without."""
         self._coming_up = "" if spec.critical else spec.name
         try:
             self._lead_up(spec)
@@ -195,7 +197,7 @@ class Supervisor:
         link.monitor.watch(spec, managed)
 
     def _require_clock(self, spec: NodeSpec) -> None:
-        """Nobody has changed it between our word and the node's configuration."""
+        """Checks that no other client changed the clock before the node was configured."""
         assert self._link is not None
         if self.summary.clock is None:
             return
@@ -204,7 +206,7 @@ class Supervisor:
             raise Ended.fault(f"{spec.name} does not run on {self.summary.clock} time")
 
     def _decide_clock(self) -> None:
-        """One clock for all, and the HAL knows which: it has asked its backend."""
+        """Sets one clock for all nodes: the one that the HAL reports for its backend."""
         link = self._link
         assert link is not None
         clock = link.parameter("hal", "clock")
@@ -222,7 +224,7 @@ class Supervisor:
             self._display.say(f"on a busy machine {cost}: {hint}")
 
     def _arm(self) -> None:
-        """The kernel refuses until it has heard a fresh and complete state."""
+        """Arms the kernel, which refuses until it has received a fresh and complete state."""
         link = self._link
         assert link is not None
         self._phase = "arming"
@@ -272,7 +274,10 @@ class Supervisor:
     # The end
 
     def _end(self) -> None:
-        """Whatever happened: the robot is stopped, the processes are gone."""
+        """Ends the run, whatever happened: stops the robot on a fault, else cancels the skill.
+
+        All processes are gone afterwards.
+        """
         link, summary = self._link, self.summary
         began = self._goals is not None or summary.ready_after is not None
         if link is not None:
@@ -282,7 +287,7 @@ class Supervisor:
             if began:
                 summary.take(link.monitor, self._command_at)
             if not self._fault and self._goals is not None:
-                self._goals.cancel(0.3)
+                self._goals.cancel(_CANCEL_S)
         if self._goals is not None:
             episodes = [result.as_dict() for result in self._goals.results]
             summary.skill = {"name": self._options.skill, "episodes": episodes}
@@ -299,7 +304,7 @@ class Supervisor:
 
 
 def _recorded(folder: Path) -> dict[str, Any]:
-    """What is in a recording, also if it was cut short."""
+    """Folder and message count of a recording, even a truncated one."""
     try:
         count = sum(topic.count for topic in Recording(folder).topics.values())
     except OpenralError as error:

@@ -1,1 +1,1 @@
-"""What the nodes of a graph share: below safety, hal, world and skill."""
+"""What all nodes of a graph share, below safety, hal, world and skill: topics, seals, obstacles."""

@@ -1,4 +1,4 @@
-"""Pinned: an input that cannot be sealed is taken from one publisher, and from no two."""
+"""Inputs that cannot be sealed are accepted from one publisher only."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _BOTH_S = 2.0
 
 
 class Pinned:
-    """Keeps the first publisher of a topic; a second one makes the topic unusable until `release`.
+    """Pins a topic to its first publisher; a second one makes it unusable until `release`.
 
-    For what programs outside of the run publish: a map, objects in the robot's hand.
+    For topics that programs outside the run publish: a map, attached objects.
     """
 
     def __init__(self, what: str) -> None:
@@ -22,11 +22,11 @@ class Pinned:
 
     @property
     def source(self) -> int | None:
-        """The publisher that is taken; None: nobody has published yet."""
+        """The accepted publisher; None before the first message."""
         return self._source
 
     def take(self, source: int) -> bool:
-        """Notes a message of a publisher; True for the first one. ConfigError if there are two."""
+        """Records a message's publisher; True for the first. ConfigError if there are two."""
         first = self._source is None
         if first:
             self._source = source
@@ -39,19 +39,19 @@ class Pinned:
         return first
 
     def release(self) -> None:
-        """Takes the next publisher that comes, whoever it is."""
+        """Forgets the publisher: the next one to publish is accepted."""
         self._source, self._conflict = None, False
 
 
 class SoleSource:
-    """A sensor's topic: unusable while two publishers are heard, and for a moment after."""
+    """A sensor's topic: unusable while two publishers send on it, and for a moment after."""
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._heard: dict[int, float] = {}
 
     def fault(self, source: int) -> str:
-        """Notes a message of a publisher; why it cannot be used, empty: it can."""
+        """Records a message's publisher; returns why the message is unusable, else empty."""
         now = time.monotonic()
         self._heard[source] = now
         if len(self._heard) == 1:

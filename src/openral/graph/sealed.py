@@ -1,9 +1,9 @@
-"""Sealed topics: what the kernel and the HAL rest on, signed under the run's key.
+"""Sealed topics: what the kernel and the HAL rely on, signed with the run's key.
 
 A second simulator, mapper or test program in the domain can publish on any topic. On a sealed topic
-its messages are refused: they lack the run's MAC. Standard topics stay as they are, for everybody
-else. Each sealed topic has a key of its own, derived from the run's, so that a message of one topic
-cannot be replayed on another.
+its messages are refused: they lack the run's MAC. The standard topics stay as they are, for all
+other nodes. Each sealed topic has a key of its own, derived from the run's, so that a message of
+one topic cannot be replayed on another.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from openral.errors import CorruptMessage
-from openral.ros import types
-from openral.ros.encoder import ENCAPSULATION
-from openral.ros.node import Node
-from openral.ros.publisher import Publisher
+from openral.ros.codec import types
+from openral.ros.codec.encoder import ENCAPSULATION
+from openral.ros.codec.types import Message
+from openral.ros.node.node import Node
+from openral.ros.node.publisher import Publisher
+from openral.ros.node.subscription import Subscription
 from openral.ros.qos import QoS
-from openral.ros.subscription import Subscription
-from openral.ros.types import Message
 
 TYPE = "openral_msgs/msg/Sealed"
 _MAC_BYTES = 32
@@ -40,7 +40,7 @@ class Secret(Protocol):
 
 
 def sealed_topic(topic: str) -> str:
-    """The sealed copy of a topic; a hidden name, as ROS has it: of no use without the key."""
+    """Name of a topic's sealed copy; hidden by ROS convention: it is of no use without the key."""
     return f"/openral/_sealed{topic.removeprefix('/openral')}"
 
 
@@ -56,7 +56,7 @@ class Sealer:
         self._epoch, self._sequence = time.time_ns(), 0
 
     def seal(self, payload: bytes) -> bytes:
-        """CDR of a Sealed around the CDR of a message."""
+        """The CDR of a Sealed around the CDR of a message."""
         self._sequence += 1
         padding = bytes(-len(payload) & 3)
         head = _HEAD.pack(self._epoch, self._sequence, len(payload))
@@ -65,16 +65,16 @@ class Sealer:
 
 
 class Opener:
-    """Takes each message of a topic's owner once, in order; counts what it refuses."""
+    """Accepts each message of a topic's owner once, in order; counts what it refuses."""
 
     def __init__(self, key: Secret, topic: str) -> None:
         self._key = _topic_key(key, topic)
         self._last = (0, 0)
         self.refused = 0
-        """Messages without a valid seal, repeated or overtaken."""
+        """Messages without a valid seal, repeated, or older than the last."""
 
     def open(self, sealed: bytes) -> bytes | None:
-        """The message's CDR; None: refused. Never raises on bad bytes."""
+        """The message's CDR, or None if it is refused. Never raises on bad bytes."""
         data = bytes(sealed)
         if len(data) < _PAYLOAD or data[: len(ENCAPSULATION)] != ENCAPSULATION:
             return self._refuse()
@@ -103,7 +103,7 @@ class SealedPublisher:
         topic: str,
         qos: QoS,
     ) -> None:
-        """`make` opens a publisher, as `Node.create_publisher` does."""
+        """`make` creates a publisher, as `Node.create_publisher` does."""
         self._plain = make(type_name, topic, qos)
         self._sealed = make(TYPE, sealed_topic(topic), qos)
         self._sealer = Sealer(key, topic)
@@ -111,23 +111,23 @@ class SealedPublisher:
 
     @property
     def endpoints(self) -> tuple[Publisher, Publisher]:
-        """The two publishers, for whoever closes them."""
+        """The standard and the sealed publisher, for the caller to destroy."""
         return self._plain, self._sealed
 
     @property
     def has_subscribers(self) -> bool:
-        """Whether anybody takes the sealed copy."""
+        """Whether the sealed copy has subscribers."""
         return self._sealed.has_subscribers
 
     def publish(self, message: Message | Callable[[], Message]) -> None:
-        """Sends it; a function is called only if somebody is there to receive its result."""
+        """Publishes it; a function is called only if a subscriber needs its result."""
         sealed = self._sealed.qos.latched or self._sealed.has_subscribers
         if not sealed:
             self._plain.publish(message)
             return
         made = message if isinstance(message, Message) else message()
         self._plain.publish(made)
-        with self._lock:  # overtaken by a later one, it would be refused
+        with self._lock:  # out of order, a message would be refused
             self._sealed.publish_bytes(self._sealer.seal(types.encode(made)))
 
 
@@ -142,7 +142,10 @@ def subscribe_sealed(
     raw: bool = False,
     inline: bool = False,
 ) -> Subscription:
-    """Calls back for each message of the topic's owner; what others send is refused."""
+    """Calls back for each message of the topic's owner; those of other publishers are refused.
+
+    `raw`: with the message's CDR. `inline`: without the executor, as in `Node.create_subscription`.
+    """
     opener = Opener(key, topic)
 
     def take(sealed: bytes) -> None:

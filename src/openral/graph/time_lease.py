@@ -1,7 +1,7 @@
 """Leases on simulated time: a slow node slows the simulation instead of falling behind it.
 
-A holder says how far time may advance before it has caught up; the simulated HAL does not step past
-the earliest limit. On wall time nobody holds a lease.
+A lease says how far time may advance before its holder has caught up; the simulated HAL does not
+step past the earliest limit. On wall time no node holds a lease.
 """
 
 from __future__ import annotations
@@ -11,26 +11,28 @@ from collections.abc import Mapping
 
 from openral.graph.sealed import TYPE as SEALED
 from openral.graph.sealed import Sealer, Secret, sealed_topic
-from openral.ros import msg, types
+from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import Node, time_message
+from openral.ros.codec import types
+from openral.ros.node.node import Node
 from openral.ros.qos import STATE
+from openral.ros.stamps import time_message
 
 TOPIC = "/openral/time_lease"
 TYPE = "openral_msgs/msg/TimeLease"
 _STEP_NS = 10_000_000
 """A limit that advances by less is not worth a message."""
 _REPEAT_S = 0.1
-"""How often an unchanged lease is repeated, so that its holder is known to be alive."""
+"""Period at which an unchanged lease is published again, as a sign of life of its holder."""
 
 
 class LeaseHolder:
-    """One node's lease. `extend` it often; thread-safe as long as one thread calls it."""
+    """One node's lease. `extend` it often, from one thread only."""
 
     def __init__(self, node: Node, ahead_s: float, key: Secret | None = None) -> None:
         """`ahead_s`: how far past this node's own time the simulation may advance.
 
-        With the run's key it is sealed: nobody else can release or move it.
+        With the run's key the lease is sealed: no other process can release or change it.
         """
         self._node = node
         self._ahead_ns = round(ahead_s * NS)
@@ -41,9 +43,10 @@ class LeaseHolder:
         self._sent_s = float("-inf")
 
     def extend(self, inputs: Mapping[str, int] | None = None) -> str:
-        """Allows time to advance by `ahead_s`, and not past the time at which an input gets stale.
+        """Allows time to advance by `ahead_s`, but not past the time at which an input gets stale.
 
-        Returns the input that limits it; empty: none does.
+        `inputs`: until when each is fresh, in ns of graph time. Returns the name of the one that
+        limits the lease; empty if none does.
         """
         clock = self._node.clock
         if clock.simulated is None or not clock.ready:
@@ -61,13 +64,13 @@ class LeaseHolder:
         return waits_for
 
     def release(self) -> None:
-        """Time need not wait for this node any more."""
+        """Simulated time no longer waits for this node."""
         if self._until_ns:
             self._until_ns, self._sent_s = 0, float("-inf")
             self._publish(self._node.now(), 0, "")
 
     def close(self) -> None:
-        """Releases it and leaves the topic."""
+        """Releases the lease and destroys its publisher."""
         self.release()
         self._node.destroy_publisher(self._out)
 

@@ -1,1 +1,1 @@
-"""The hardware abstraction: one contract for twins, scenes and real robots; see protocols.py."""
+"""The hardware abstraction layer (HAL): one contract for twins, scenes and real robots."""

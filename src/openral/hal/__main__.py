@@ -1,33 +1,33 @@
 """Runs the HAL's node: `python -m openral.hal --autostart robot_yaml=ur5e hal_mode=sim`.
 
-The run key comes by the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
+The run key is received over the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
 Without `--autostart` the node waits to be configured and activated from outside.
 """
 
-# The key is taken before anything that takes time is imported.
+# The key is requested before the slow imports.
 from __future__ import annotations
 
 import sys
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.undumpable import make_undumpable
 
 if __name__ == "__main__":
     make_undumpable()
     RunKey.receive_or_exit()
 
-from openral.hal.hal_parameters import HalParameters
 from openral.hal.node import ManifestHALLifecycleNode
-from openral.ros.node_program import run_program
-from openral.ros.parameters import Value
+from openral.hal.parameters import HalParameters
+from openral.ros.lifecycle.program import run_program
+from openral.ros.parameters.store import Value
 from openral.ros.priority import raise_priority, settle_priority
 
 
 def make(given: dict[str, Value]) -> ManifestHALLifecycleNode:
-    """The node; its threads go first, a simulation's own does not."""
+    """Makes the node. Its threads request real-time priority, except a simulation's own thread."""
     before = raise_priority()
     node = ManifestHALLifecycleNode(RunKey.inherited(), urgent=True, parameters=given)
-    if node.settings.hal_mode == "sim":  # which would take all the time that it can get
+    if node.settings.hal_mode == "sim":  # whose thread would use all the CPU time it can get
         settle_priority(before)
     return node
 

@@ -1,4 +1,4 @@
-"""build_hal: decides, in one place, what drives a robot."""
+"""build_hal: the one place that decides which HAL drives a robot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from openral.errors import ConfigError, choices
 from openral.hal.protocols import HAL
-from openral.hal.sim_attached import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import RobotDescription, load_scene
 
 ENTRY_POINTS = "openral.hal"
@@ -29,10 +29,10 @@ def build_hal(
     transport: Mapping[str, Any] | None = None,
     sim_env_yaml: str | Path | None = None,
 ) -> HAL:
-    """The HAL for a robot, not yet connected.
+    """Makes the HAL for a robot, not yet connected.
 
     With a scene it is a SimAttachedHAL in simulation, whatever `hal.sim` says, and an error on
-    hardware. `transport` are the HAL's own options; on hardware `hal.parameters` are the defaults.
+    hardware. `transport`: the HAL's own options; on hardware they override `hal.parameters`.
     """
     if mode not in ("sim", "real"):
         raise ConfigError(f"no mode '{mode}'; {choices(str(mode), ('sim', 'real'), 'modes')}")
@@ -70,7 +70,7 @@ def _make(robot: RobotDescription, mode: str, name: str, options: Mapping[str, A
 def _checked(
     factory: Factory, what: str, robot: RobotDescription, options: Mapping[str, Any]
 ) -> HAL:
-    """Calls a factory with options that it knows by name, and with all that it needs."""
+    """Calls a factory after checking that it knows every option and gets all it requires."""
     known = {
         name: parameter
         for name, parameter in inspect.signature(factory).parameters.items()

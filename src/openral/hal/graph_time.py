@@ -1,4 +1,4 @@
-"""GraphTime: from the times that a HAL measures by to the graph's clock, and back."""
+"""GraphTime: converts between a HAL's own time and the graph's clock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from openral.hal.snapshot import Snapshot
 
 
 class GraphTime:
-    """Simulated if the HAL has a clock of its own and wall time is not forced."""
+    """The graph's clock: simulated if the HAL has its own clock and wall time is not forced."""
 
     def __init__(self, hal: HAL, force_wall: bool, after_ns: int = 0) -> None:
-        """Simulated time goes on from `after_ns`, so that a new simulation sets no clock back."""
+        """Simulated time continues from `after_ns`, so that a new simulation never sets it back."""
         self._source = hal if isinstance(hal, SimTime) and hal.sim_time_ns() is not None else None
         self.simulated = self._source is not None and not force_wall
         self._shift_ns = after_ns if self.simulated else 0
@@ -23,20 +23,20 @@ class GraphTime:
         return "sim" if self.simulated else "wall"
 
     def note(self, snapshot: Snapshot) -> None:
-        """Told at every tick: when on wall time its measurement happened now."""
+        """Call at every tick: on wall time, a simulation's measurement counts as made now."""
         if self._source is not None and not self.simulated:
             self._shift_ns = time.time_ns() - snapshot.stamp_ns
 
     def now(self) -> int:
-        """The graph's time."""
+        """The graph's time, in ns."""
         if not self.simulated or self._source is None:
             return time.time_ns()
         return (self._source.sim_time_ns() or 0) + self._shift_ns
 
     def of(self, hal_ns: int) -> int:
-        """The graph's time of something that the HAL measured."""
+        """Converts a HAL's stamp to graph time, in ns."""
         return hal_ns + self._shift_ns
 
     def to_hal(self, graph_ns: int) -> int:
-        """The HAL's time for a time of the graph."""
+        """Converts graph time to the HAL's time, in ns."""
         return graph_ns - self._shift_ns

@@ -1,4 +1,4 @@
-"""LiveHAL: a connected HAL with the bridges that its capabilities and its manifest call for."""
+"""LiveHAL: a connected HAL with the bridges that its capabilities and its manifest require."""
 
 from __future__ import annotations
 
@@ -10,29 +10,19 @@ from time import monotonic, monotonic_ns
 from openral import tracing
 from openral.errors import OpenralError, TransportError
 from openral.graph.deadlines import SILENT_S
-from openral.hal.bridges.applied_action import AppliedActionBridge
-from openral.hal.bridges.base_view import BaseView
-from openral.hal.bridges.clock import ClockBridge
-from openral.hal.bridges.cmd_vel import CmdVelBridge
-from openral.hal.bridges.diagnostics import DiagnosticsBridge
-from openral.hal.bridges.episode import EpisodeBridge
-from openral.hal.bridges.hal_state import GateRecord, HalStateBridge
-from openral.hal.bridges.joint_states import JointStateBridge
-from openral.hal.bridges.kernel_watch import KernelWatch
-from openral.hal.bridges.mobile_base import MobileBaseBridge
-from openral.hal.bridges.objects import ObjectsBridge
-from openral.hal.bridges.reset_to_pose import ResetToPoseBridge
-from openral.hal.bridges.robot_description import publish_description
-from openral.hal.bridges.robot_tf import RobotTF
-from openral.hal.bridges.safe_action import SafeActionGate
-from openral.hal.bridges.sim_sensors import SimSensorBridge, sensor_streams
-from openral.hal.bridges.viewer import Viewer
-from openral.hal.bridges.world_collision import WorldCollisionBridge
-from openral.hal.failures import ERROR, STOP, WARNING, FailureReports
+from openral.graph.ports import Ports
+from openral.graph.run_key import RunKey
+from openral.graph.seal import Gatekeeper
+from openral.graph.states import HalStatus, Severity
+from openral.hal.commands.cmd_vel import CmdVelBridge
+from openral.hal.commands.reset_to_pose import ResetToPoseBridge
+from openral.hal.gate.failures import FailureReports
+from openral.hal.gate.hal_state import GateRecord, HalStateBridge
+from openral.hal.gate.kernel_watch import KernelWatch
+from openral.hal.gate.safe_action import SafeActionGate
 from openral.hal.graph_time import GraphTime
-from openral.hal.hal_parameters import HalParameters
 from openral.hal.pacer import Pacer
-from openral.hal.ports import Ports
+from openral.hal.parameters import HalParameters
 from openral.hal.protocols import (
     HAL,
     Episode,
@@ -41,25 +31,36 @@ from openral.hal.protocols import (
     SceneObject,
     SceneSource,
 )
-from openral.hal.sim_attached import SimAttachedHAL
-from openral.hal.snapshot import HalStatus, Snapshot
-from openral.hal.state_pump import StatePump
-from openral.hal.time_leases import TimeLeases
+from openral.hal.publishers.applied_action import AppliedActionBridge
+from openral.hal.publishers.base_view import BaseView
+from openral.hal.publishers.clock import ClockBridge
+from openral.hal.publishers.diagnostics import DiagnosticsBridge
+from openral.hal.publishers.episode import EpisodeBridge
+from openral.hal.publishers.joint_states import JointStateBridge
+from openral.hal.publishers.mobile_base import MobileBaseBridge
+from openral.hal.publishers.objects import ObjectsBridge
+from openral.hal.publishers.robot_description import publish_description
+from openral.hal.publishers.robot_tf import RobotTF
+from openral.hal.publishers.state_pump import StatePump
+from openral.hal.publishers.viewer import Viewer
+from openral.hal.publishers.world_collision import WorldCollisionBridge
+from openral.hal.sensors.sim_sensors import SimSensorBridge, sensor_streams
+from openral.hal.sim.attached import SimAttachedHAL
+from openral.hal.sim.time_leases import TimeLeases
+from openral.hal.snapshot import Snapshot
 from openral.ros.clock import NS
-from openral.ros.lifecycle_machine import State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.safety.run_key import RunKey
-from openral.safety.seal import Gatekeeper
+from openral.ros.lifecycle.machine import State
+from openral.ros.lifecycle.node import LifecycleNode
 
 _BEFORE_S = 0.5
-"""A silent kernel counts as lost so long before simulated time goes on without its lease."""
+"""A silent kernel counts as lost this long before simulated time continues without its lease."""
 _REPEAT_HZ = 20.0
-"""How often, in wall time, the last measurement is repeated while simulated time waits."""
+"""Wall-time rate at which the last measurement is published while simulated time waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a tick at which states are due leaves to be published."""
+    """What a tick leaves to be published when states are due."""
 
     snapshot: Snapshot
     objects: tuple[SceneObject, ...] | None
@@ -138,7 +139,7 @@ class LiveHAL:
         self._episode = EpisodeBridge(self.ports, hal, self.watch.may_move)
 
     def activate(self) -> None:
-        """Begins to listen to the kernel; its state first, so that no action comes before it."""
+        """Subscribes to the kernel; to its state first, so that no action arrives before it."""
         with self.node.context.presence.one_announcement():
             self.watch.open(self._active)
             if self._leases is not None:
@@ -150,28 +151,28 @@ class LiveHAL:
                 CmdVelBridge(self._active, self.hal, self.time, self.watch.may_move)
 
     def deactivate(self) -> None:
-        """Listens to nobody, and holds."""
+        """Closes the command inputs and holds position."""
         self._active.close()
         self.hal.hold("deactivated")
 
     def quiet(self) -> None:
-        """Measures and shows nothing more: to be called before the HAL is closed."""
+        """Ends sensors and viewer: call it before the HAL is closed."""
         self._sensors.close()
         viewer, self._viewer = self._viewer, None
         if viewer is not None and isinstance(self.hal, SimAttachedHAL):
             self.hal.do(viewer.close)
 
     def close(self) -> None:
-        """Leaves the graph."""
+        """Closes all endpoints."""
         self._active.close()
         self.ports.close()
 
     # Measurements
 
     def may_step(self, snapshot: Snapshot) -> bool:
-        """Whether simulated time may advance past a snapshot; repeats it meanwhile.
+        """Whether simulated time may advance past a snapshot; if not, publishes it again.
 
-        What is waited for may rest on a message that was lost.
+        The node that time waits for may itself wait for a message that was lost.
         """
         leases, hal = self._leases, self.hal
         if leases is None or not isinstance(hal, SimAttachedHAL):
@@ -187,7 +188,7 @@ class LiveHAL:
         return False
 
     def tick(self, snapshot: Snapshot) -> None:
-        """Takes a measurement; what is to be published is published elsewhere."""
+        """Takes a measurement; states are published on another thread, except in lock-step."""
         try:
             self._tick(snapshot)
         except Exception as error:
@@ -202,12 +203,12 @@ class LiveHAL:
             self._clock.tick(self.time.of(snapshot.stamp_ns), needed)
         if self.node.state is not State.ACTIVE:
             return
-        if begins:  # at once: how late an action takes effect is what others wait to learn
+        if begins:  # at once: subscribers measure how late an action takes effect
             self._applied.publish(snapshot)
         before, self._status = self._status, snapshot.motion.status
         if due:
             self._leave(snapshot)
-        elif self._status is not before:  # the kernel may wait to hear that a motion has ended
+        elif self._status is not before:  # the kernel may be waiting for the end of a motion
             self._state.publish(snapshot)
         if look:
             self._sensors.tick(snapshot.stamp_ns)
@@ -252,7 +253,7 @@ class LiveHAL:
     # Health
 
     def health(self) -> dict[str, str]:
-        """For diagnostics."""
+        """Values for /diagnostics."""
         record, refused = self.record, self.record.refused
         try:
             state = self.hal.read_state().motion.status.name.lower()
@@ -274,21 +275,21 @@ class LiveHAL:
         }
 
     def broke(self, what: str, error: BaseException) -> None:
-        """Something here raised: the robot holds. May be called on any thread."""
-        with contextlib.suppress(TransportError):  # what is not there any more cannot move
+        """Holds position and reports an exception in this node. May be called on any thread."""
+        with contextlib.suppress(TransportError):  # a HAL that is gone cannot move the robot
             self.hal.hold("fault")
-        self.failures.report(ERROR, "fault", f"{what} failed: {error!r}")
+        self.failures.report(Severity.ERROR, "fault", f"{what} failed: {error!r}")
 
     def watch_fault(self, reason: str, detail: str) -> None:
-        """The HAL itself cannot go on: everybody is told, once."""
+        """Reports once that the HAL itself has failed, and requests a stop."""
         if self.node.state is State.ACTIVE and self.watch.summary != reason:
             self.watch.fault(reason, detail)
 
     def _stopped_by(self, reason: str, detail: str) -> None:
-        self.failures.report(STOP, reason, detail)
+        self.failures.report(Severity.STOP, reason, detail)
 
     def _blind(self, sensor: str, detail: str) -> None:
-        self.failures.report(ERROR, f"sensor_{sensor}", detail)
+        self.failures.report(Severity.ERROR, f"sensor_{sensor}", detail)
 
     def _refused(self, reason: str, detail: str, trace_id: bytes) -> None:
-        self.failures.report(WARNING, reason, detail, trace_id)
+        self.failures.report(Severity.WARNING, reason, detail, trace_id)

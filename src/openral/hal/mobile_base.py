@@ -1,4 +1,4 @@
-"""Odometry of a planar base from its joints."""
+"""Odometry of a planar base, computed from its joints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openral.manifest import RobotDescription
 
 
 def base_state(robot: RobotDescription, snapshot: Snapshot) -> BaseState:
-    """Pose in the root's frame and twist in the base's own, from base_joints x, y and yaw."""
+    """Pose in the root frame and twist in the base frame, from base_joints x, y and yaw."""
     if len(robot.base_joints) != 3:
         raise CapabilityMismatch(
             f"'{robot.id}' has no mobile base: base_joints are {list(robot.base_joints)}"

@@ -1,4 +1,4 @@
-"""ManifestHALLifecycleNode: the one HAL node of every robot, simulated or real."""
+"""ManifestHALLifecycleNode: the HAL node of every robot, simulated or real."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from openral.errors import LifecycleError, OpenralError
+from openral.graph.run_key import RunKey
 from openral.graph.sealed import subscribe_sealed
 from openral.hal.build import Mode, build_hal
 from openral.hal.graph_time import GraphTime
-from openral.hal.hal_parameters import HalParameters
-from openral.hal.hal_run import HalRun, LockstepRun, make_run
 from openral.hal.live_hal import LiveHAL
+from openral.hal.parameters import HalParameters
 from openral.hal.protocols import HAL, SceneResettable
+from openral.hal.run import HalRun, LockstepRun, make_run
 from openral.hal.snapshot import Snapshot
 from openral.manifest.control import ControlMode
 from openral.manifest.library import load_robot
-from openral.ros.lifecycle_machine import Outcome, State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.node import USE_SIM_TIME
-from openral.ros.node_clock import CLOCK_TYPE
-from openral.ros.parameters import Descriptor
+from openral.ros.lifecycle.machine import Outcome, State
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.node import USE_SIM_TIME
+from openral.ros.node.node_clock import CLOCK_TYPE
+from openral.ros.parameters.store import Descriptor
 from openral.ros.priority import Urgency
 from openral.ros.qos import CLOCK
-from openral.safety.run_key import RunKey
 
 _CHECK_S = 0.05
 
@@ -31,12 +31,12 @@ _CHECK_S = 0.05
 class ManifestHALLifecycleNode(LifecycleNode):
     """Made from `robot_yaml`, `hal_mode` and a scene; bridges are attached by capability.
 
-    It gives the graph its clock from `configure` on: the parameter `clock` says `sim` or `wall`
-    then. While active it publishes what the robot measures and executes what the kernel has sealed.
+    It provides the graph's clock from `configure` on; the parameter `clock` is then `sim` or
+    `wall`. While active it publishes measurements and executes the actions sealed by the kernel.
     """
 
     def __init__(self, key: RunKey, urgent: bool = False, **options: Any) -> None:
-        """`urgent`: while active, the thread that hears of stops goes before all ordinary ones."""
+        """`urgent`: while active, the thread that receives stops requests real-time priority."""
         self._urgency = Urgency(urgent)
         self._run: HalRun | None = None
         self._live: LiveHAL | None = None
@@ -54,10 +54,10 @@ class ManifestHALLifecycleNode(LifecycleNode):
             lambda hear: subscribe_sealed(self, key, CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
         )
 
-    # Life
+    # Life cycle
 
     def on_configure(self, previous: State) -> Outcome:
-        """Makes the HAL, connects it and begins to tell the time."""
+        """Makes the HAL, connects it and starts the graph's clock."""
         self.settings.check()
         try:
             self._connect()
@@ -89,29 +89,29 @@ class ManifestHALLifecycleNode(LifecycleNode):
         self.log.info("connected", robot=robot.id, mode=mode, clock=time.name)
 
     def on_activate(self, previous: State) -> Outcome:
-        """Begins to listen to the kernel, and to publish."""
+        """Subscribes to the kernel and starts to publish."""
         self._urgency.begin()
         self.live.activate()
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
-        """Holds; time goes on."""
+        """Holds position; the clock continues."""
         self.live.deactivate()
         self._urgency.end()
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
-        """Lets the robot go and leaves the clock."""
+        """Releases the robot and ends the clock."""
         self._release()
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Holds, lets the robot go and leaves."""
+        """Releases the robot and closes all endpoints."""
         self._release()
         return Outcome.SUCCESS
 
     def on_error(self, previous: State) -> Outcome:
-        """Lets the robot go; the node can be configured again."""
+        """Releases the robot; the node can be configured again."""
         self._release()
         return Outcome.SUCCESS
 
@@ -133,7 +133,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
                 self.tell_parameter("clock", "")
                 self.tell_parameter("control_modes", [])
 
-    # What others may ask for
+    # Access for callers
 
     @property
     def live(self) -> LiveHAL:
@@ -148,12 +148,12 @@ class ManifestHALLifecycleNode(LifecycleNode):
         return self.live.hal
 
     def tick(self) -> None:
-        """In lock-step: moves the simulation on by one tick and publishes what is due."""
+        """In lock-step: advances the simulation by one tick and publishes what is due."""
         if not isinstance(self._run, LockstepRun):
             raise LifecycleError("only a configured node with lockstep set is driven by ticks")
         self._run.tick()
 
-    # Inner works
+    # Internals
 
     def _on_tick(self, snapshot: Snapshot) -> None:
         live = self._live
@@ -165,7 +165,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
         return live is None or live.may_step(snapshot)
 
     def run_callback(self, callback: Callable[[Any], Any], argument: Any) -> None:
-        """As any node's; what a callback raises also makes the robot hold."""
+        """Runs a callback as any node does; if it raises, the robot also holds position."""
         before = self.callback_errors
         super().run_callback(callback, argument)
         if self.callback_errors != before and self._live is not None:
@@ -173,7 +173,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
             self._live.broke(name, RuntimeError("see the log"))
 
     def _check(self) -> None:
-        """Notices a simulation that has ended, or hardware that does not answer."""
+        """Detects a simulation that has ended, or hardware that does not answer."""
         run, live = self._run, self._live
         if run is None or live is None:
             return

@@ -1,13 +1,13 @@
-"""Pacer: when something that recurs is due, by the stamps of what happens anyway."""
+"""Pacer: decides when a periodic task is due, from the stamps of other events."""
 
 from __future__ import annotations
 
 
 class Pacer:
-    """Due once a period; what was missed is skipped, not made up for."""
+    """Due once a period; missed periods are skipped, not made up for."""
 
     def __init__(self, rate_hz: float, phase: float = 0.0) -> None:
-        """`phase` in periods puts it off against others of the same rate."""
+        """`phase`: delay in periods, to spread tasks of the same rate."""
         self._period_ns = round(1e9 / rate_hz)
         self._early_ns = self._period_ns // 4
         self._phase_ns = round(phase * self._period_ns)
@@ -15,14 +15,14 @@ class Pacer:
 
     @property
     def next_ns(self) -> int:
-        """The earliest time at which it is due."""
+        """The earliest time at which it is due, in ns."""
         return 0 if self._next_ns is None else self._next_ns - self._early_ns
 
     def due(self, now_ns: int) -> bool:
-        """Whether it is due; if so the next time is set."""
+        """Whether it is due; if so, schedules the next period."""
         if self._next_ns is None:
             self._next_ns = now_ns + self._phase_ns
-        # Stamps come in ticks: one just before the right time is taken, so that the rate holds.
+        # Stamps come in ticks: one just before the due time counts, so that the rate is kept.
         if now_ns < self._next_ns - self._early_ns:
             return False
         self._next_ns += self._period_ns

@@ -1,6 +1,6 @@
-"""The HAL contract, and the capabilities that bridges ask for with isinstance.
+"""The HAL contract, and the capabilities that bridges query with isinstance.
 
-A capability says that a HAL can; whether a robot has the part is in its manifest. Real HALs have
+A capability says what a HAL can do; whether a robot has the part is in its manifest. Real HALs have
 neither `idle_step` nor `advance`: nothing but an action can move them.
 """
 
@@ -23,7 +23,7 @@ ActionChunk = Any
 
 @runtime_checkable
 class HAL(Protocol):
-    """A robot, simulated or real. `send_action`, `hold` and `estop` may come from any thread."""
+    """A robot, simulated or real. Any thread may call `send_action`, `hold` and `estop`."""
 
     @property
     def robot(self) -> RobotDescription:
@@ -31,13 +31,13 @@ class HAL(Protocol):
 
     @property
     def control_modes(self) -> frozenset[ControlMode]:
-        """The modes that it can execute."""
+        """The control modes that it can execute."""
 
     def connect(self) -> None:
-        """Reaches the hardware or makes the simulation; the robot holds from here on."""
+        """Connects to the hardware or makes the simulation; then the robot holds position."""
 
     def close(self) -> None:
-        """Lets the robot go as its kind demands; may be called twice."""
+        """Releases the robot in the way its hardware requires; may be called twice."""
 
     def read_state(self) -> Snapshot:
         """The latest measurement."""
@@ -50,18 +50,18 @@ class HAL(Protocol):
         """
 
     def hold(self, reason: str = "asked") -> None:
-        """Drops what is being executed and keeps the pose, without a jump."""
+        """Drops the chunk in execution and holds position, without a jump."""
 
     def estop(self, reason: str) -> None:
-        """Stops and stays stopped; returns once motors or simulator have it, else raises."""
+        """Stops and stays stopped; returns once motors or simulator have stopped, else raises."""
 
     def clear_estop(self) -> None:
-        """Holds where the robot is now and takes actions again."""
+        """Holds the present position and accepts actions again."""
 
 
 @runtime_checkable
 class SimTime(Protocol):
-    """Brings a clock of its own."""
+    """Has a clock of its own."""
 
     def sim_time_ns(self) -> int | None:
         """Simulated time, never decreasing; None when the backend has none."""
@@ -69,37 +69,37 @@ class SimTime(Protocol):
 
 @runtime_checkable
 class Steppable(Protocol):
-    """Moves on only when told to; a SimLoop tells it, or a program in lock-step."""
+    """Advances only when it is stepped, by a SimLoop or by a program in lock-step."""
 
     @property
     def tick_ns(self) -> int:
-        """Simulated time that one step takes."""
+        """Simulated time of one step, in ns."""
 
     def step(self) -> None:
-        """One tick under what is commanded: rows, hold or stop."""
+        """Advances one tick under the present command: rows, hold or stop."""
 
     def advance(self) -> None:
         """`step` while a real action owns the simulation, else `idle_step`."""
 
     def serve(self) -> None:
-        """Answers what other threads have asked for."""
+        """Runs the calls that other threads have queued."""
 
 
 @runtime_checkable
 class IdleSteppable(Protocol):
-    """Can live on without actions: simulations alone."""
+    """Can advance without actions: simulations only."""
 
     @property
     def last_action_ns(self) -> int | None:
-        """Monotonic time of the last action, refused ones included."""
+        """Monotonic time of the last action in ns, refused ones included; None: none yet."""
 
     def idle_step(self) -> bool:
-        """One tick of holding still outside any episode; False when stopped or disabled."""
+        """Advances one tick that no episode counts, holding; False when stopped or disabled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A picture and when it was taken."""
+    """A colour image, (height, width, 3), and its stamp."""
 
     pixels: Image
     stamp_ns: int
@@ -107,7 +107,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class DepthFrame:
-    """Distances along the view in metres, infinite where nothing is, and when."""
+    """A depth image, (height, width) in m along the view, infinite where empty, and its stamp."""
 
     depth: Depth
     stamp_ns: int
@@ -115,7 +115,7 @@ class DepthFrame:
 
 @dataclass(frozen=True, slots=True)
 class CloudFrame:
-    """An organised point cloud in the camera's optical frame, and when it was measured."""
+    """An organised point cloud in the camera's optical frame, and its stamp."""
 
     cloud: Cloud
     stamp_ns: int
@@ -123,7 +123,7 @@ class CloudFrame:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Distances of a lidar's beams in metres, first angle first, and when (REP 117)."""
+    """Ranges of a lidar's beams in m, (beams,), first angle first (REP 117), and the stamp."""
 
     ranges: NDArray[np.float32]
     stamp_ns: int
@@ -138,7 +138,7 @@ class CameraSource(Protocol):
         """All cameras by name, the manifest's first."""
 
     def read_image(self, camera: str, size: tuple[int, int] | None = None) -> Frame:
-        """A picture, by sensor name or key."""
+        """An image of a camera, by sensor name or key."""
 
 
 @runtime_checkable
@@ -146,15 +146,15 @@ class DepthSource(Protocol):
     """Has depth cameras."""
 
     def read_depth(self, camera: str, size: tuple[int, int] | None = None) -> DepthFrame:
-        """A depth picture, by sensor name or key."""
+        """A depth image of a camera, by sensor name or key."""
 
 
 @runtime_checkable
 class CloudMeasuring(Protocol):
-    """Has depth cameras whose clouds leave out the robot itself."""
+    """Has depth cameras whose point clouds exclude the robot itself."""
 
     def read_cloud(self, camera: str, size: tuple[int, int] | None = None) -> CloudFrame:
-        """A point cloud, by sensor name or key."""
+        """A point cloud of a camera, by sensor name or key."""
 
 
 @runtime_checkable
@@ -162,12 +162,12 @@ class LidarSource(Protocol):
     """Has planar laser scanners."""
 
     def read_scan(self, lidar: str) -> Scan:
-        """One turn, by sensor name."""
+        """One scan of a lidar, by sensor name."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseState:
-    """A mobile base: pose in the root's frame, twist in its own."""
+    """A mobile base: pose in the root frame, twist in the base frame; m, rad and s."""
 
     x: float
     y: float
@@ -180,68 +180,71 @@ class BaseState:
 
 @runtime_checkable
 class MobileBase(Protocol):
-    """Can tell where its base is."""
+    """Measures the pose of its base."""
 
     def read_base(self) -> BaseState:
-        """Odometry; refuses for a robot without base_joints."""
+        """Odometry; CapabilityMismatch for a robot without base_joints."""
 
 
 @runtime_checkable
 class PoseResettable(Protocol):
-    """Can be brought to a pose by a ramp within its limits."""
+    """Can move to a pose on a ramp within its limits."""
 
     def reset_to_pose(self, pose: Mapping[str, float] | None = None, seconds: float = 0.0) -> float:
-        """Starts a ramp to home, or to home with these joints elsewhere; returns its duration."""
+        """Starts a ramp to home, with the joints in `pose` elsewhere (rad or m).
+
+        Takes at least `seconds`; returns the duration in s.
+        """
 
 
 @runtime_checkable
 class SceneResettable(Protocol):
-    """Can start its scene anew."""
+    """Can reset its scene."""
 
     def reset_scene(self, seed: int | None = None) -> None:
-        """Begins an episode: the seed's, else the next one."""
+        """Begins an episode with this seed, or with the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """How the scene's task stands."""
+    """Progress of the scene's task."""
 
     number: int
     """Counts from 0."""
     seed: int
     steps: int
-    """Control periods so far, those without an action left out."""
+    """Control periods so far, without idle ones."""
     success: bool
     failure: str | None
-    """Why it cannot be done any more."""
+    """Why the task can no longer succeed; None: it can."""
     over: bool
-    """Whether it has ended: done, failed or out of steps."""
+    """Whether the episode has ended: success, failure or out of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """A thing of the task, as a perfect observer sees it."""
+    """An object of the task, with its true pose."""
 
     name: str
     pose: NDArray[np.float64]
-    """In the robot's root frame: x y z, then quaternion w x y z."""
+    """In the robot's root frame: x y z in m, then quaternion w x y z."""
     half: tuple[float, float, float]
-    """Half its size along its own axes."""
+    """Half extents along its own axes, in m."""
 
 
 @runtime_checkable
 class SceneSource(Protocol):
-    """Knows the scene around it: simulations alone."""
+    """Knows the scene around the robot: simulations only."""
 
     @property
     def episode(self) -> Episode:
-        """How the task stands, as of the latest tick."""
+        """Progress of the task, as of the latest tick."""
 
     def root_pose(self) -> NDArray[np.float64] | None:
-        """The robot's root in the world, 4×4, z up; None where the backend does not tell."""
+        """Pose of the robot's root in the world, 4×4, z up; None if the backend does not know."""
 
     def known_boxes(self) -> tuple[StaticBox, ...]:
-        """What stands around the robot and never moves."""
+        """The static boxes around the robot."""
 
     def read_objects(self) -> tuple[SceneObject, ...]:
-        """The task's objects now."""
+        """The task's objects at present."""

@@ -1,4 +1,4 @@
-"""What a robot, a scene and a skill are: documented models, and loaders with named errors."""
+"""Manifests of robots, scenes and skills: documented models, and loaders with precise errors."""
 
 from openral.manifest.collision import collision_pairs
 from openral.manifest.control import ControlMode

@@ -1,4 +1,4 @@
-"""What all manifest models share: strictness, small vectors, poses and names."""
+"""Common base of all manifest models: strict validation, vectors, poses and names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Model(BaseModel):
     )
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values; what was computed from the old ones is forgotten."""
+        """A copy with updated fields; values cached from the old ones are dropped."""
         copied = super().model_copy(update=update, deep=deep)
         for name in set(copied.__dict__) - set(type(self).model_fields):
             del copied.__dict__[name]
@@ -39,7 +39,7 @@ class Transform(Model):
 
 
 class CrossCheckError(ValueError):
-    """Problems between fields that are fine each by itself: (location, message) pairs."""
+    """Problems between fields that are valid by themselves: (location, message) pairs."""
 
     def __init__(self, problems: list[tuple[Location, str]]) -> None:
         self.problems = problems

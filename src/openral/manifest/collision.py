@@ -1,4 +1,4 @@
-"""Which pairs of links may not touch."""
+"""Finds the pairs of links that must not collide with each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _rigid_root(robot: RobotDescription, name: str) -> str:
 
 
 def _carrier(robot: RobotDescription, name: str) -> str | None:
-    """The link with a body that carries `name`'s rigid group, past frames that have none."""
+    """The link with geometry that carries `name`'s rigid group, skipping frames without any."""
     while joint := robot.parent_joint.get(_rigid_root(robot, name)):
         name = joint.parent
         if robot.link(name).capsules or robot.link(_rigid_root(robot, name)).capsules:

@@ -1,4 +1,4 @@
-"""The control modes, in the order of their bytes on the wire."""
+"""ControlMode: the control modes, in the order of their byte values in messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ControlMode(StrEnum):
 
     @property
     def byte(self) -> int:
-        """The mode's number on the wire."""
+        """The mode's value in messages."""
         return list(ControlMode).index(self)
 
     @property

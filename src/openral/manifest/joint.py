@@ -1,4 +1,4 @@
-"""Joints: how two links are connected and how far, fast and hard they may move."""
+"""Joints: how links are connected, with limits of position, velocity and effort."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from openral.manifest.base import (
     Vec3,
 )
 
-# Beyond these a limit is not in radians and metres (degrees and millimetres are the usual slips).
+# A limit beyond these is not in radians or metres (the usual slips: degrees and millimetres).
 _MAX_ANGLE = 4 * math.pi + 1e-6
 _MAX_ANGULAR_SPEED = 60.0
 _MAX_TRAVEL = 50.0
@@ -131,12 +131,12 @@ class Joint(Model):
 
     @property
     def linear(self) -> bool:
-        """Whether its unit is the metre."""
+        """Whether its positions are in m rather than rad."""
         return self.type is JointType.PRISMATIC
 
     @property
     def position_range(self) -> tuple[float, float]:
-        """Position limits, infinite where the joint has none."""
+        """Lowest and highest position in rad or m, infinite where the joint has none."""
         if self.limits is None or self.limits.position is None:
             return (-math.inf, math.inf)
         return self.limits.position

@@ -20,8 +20,8 @@ _KINDS = {
 
 
 def matrix(xyz: Vec3, rpy: Vec3) -> NDArray[np.float64]:
-    """The 4×4 matrix of a position and roll, pitch, yaw."""
-    # Imported where it is used: it would be half the start of a program that only reads manifests.
+    """The 4×4 matrix of a position in m and roll, pitch, yaw about fixed axes in rad."""
+    # Imported on use: it would be half the start-up of a program that only reads manifests.
     from scipy.spatial.transform import Rotation
 
     out = np.eye(4)
@@ -31,7 +31,7 @@ def matrix(xyz: Vec3, rpy: Vec3) -> NDArray[np.float64]:
 
 
 def transform(pose: NDArray[np.float64], digits: int = 9) -> Transform:
-    """The manifest's form of a 4×4 matrix."""
+    """A 4×4 matrix as a Transform, rounded to `digits` decimals."""
     from scipy.spatial.transform import Rotation
 
     with np.errstate(all="ignore"):
@@ -40,7 +40,7 @@ def transform(pose: NDArray[np.float64], digits: int = 9) -> Transform:
 
 
 def vec3(values: ArrayLike, digits: int = 9) -> Vec3:
-    """Three plain numbers, rounded, without negative zeros."""
+    """Three plain floats, rounded to `digits` decimals, without negative zeros."""
     x, y, z = (round(float(v), digits) + 0.0 for v in np.asarray(values, float))
     return (x, y, z)
 
@@ -60,7 +60,7 @@ def joints_from_root(robot: RobotDescription) -> list[Joint]:
 
 
 class Kinematics:
-    """Link poses for joint positions, given in the order of the robot's driven joints."""
+    """Link poses for joint positions in the order of the robot's driven joints."""
 
     def __init__(self, robot: RobotDescription) -> None:
         joints = joints_from_root(robot)
@@ -83,7 +83,10 @@ class Kinematics:
         )
 
     def poses(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Poses of all links in the root's frame, (links, 4, 4); one set a row for rows of q."""
+        """Poses of all links in the root frame, in the order of `links`.
+
+        Shape (links, 4, 4) for `q` of shape (dof,), (n, links, 4, 4) for (n, dof); rad and m.
+        """
         rows = np.atleast_2d(np.ascontiguousarray(q, float))
         if rows.shape[1] != self.dof:
             raise ConfigError(f"{rows.shape[1]} joint positions given, the robot has {self.dof}")

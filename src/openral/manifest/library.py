@@ -16,7 +16,7 @@ _SHIPPED_SCENES = Path(__file__).parent.parent / "scenes"
 
 
 def user_robots() -> Path:
-    """Where imported robots go: $OPENRAL_ROBOTS, else the user's data folder."""
+    """Folder of imported robots: $OPENRAL_ROBOTS, else in the user's data folder."""
     if folder := os.environ.get("OPENRAL_ROBOTS"):
         return Path(folder)
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
@@ -35,7 +35,7 @@ def robot_ids() -> list[str]:
 
 
 def robot_path(ref: str | Path) -> Path:
-    """The manifest of a robot, given by id, by folder or by file."""
+    """Path of a robot's manifest, given by id, by folder or by file."""
     path = Path(ref)
     if path.suffix in {".yaml", ".yml"} or (len(path.parts) > 1 and path.is_file()):
         return path
@@ -48,7 +48,7 @@ def robot_path(ref: str | Path) -> Path:
 
 
 def load_robot(ref: str | Path) -> RobotDescription:
-    """The description of a robot, given by id, by folder or by file."""
+    """Loads the description of a robot, given by id, by folder or by file."""
     path = robot_path(ref)
     robot = load_yaml(RobotDescription, path)
     if path.name == "robot.yaml" and robot.id != path.resolve().parent.name:
@@ -63,7 +63,7 @@ def scene_ids() -> list[str]:
 
 
 def scene_path(ref: str | Path) -> Path:
-    """The manifest of a scene, given by id or by file."""
+    """Path of a scene's manifest, given by id or by file."""
     path = Path(ref)
     if path.suffix in {".yaml", ".yml"}:
         return path
@@ -73,7 +73,7 @@ def scene_path(ref: str | Path) -> Path:
 
 
 def load_scene(ref: str | Path) -> SceneDescription:
-    """The description of a scene, given by id or by file."""
+    """Loads the description of a scene, given by id or by file."""
     path = scene_path(ref)
     scene = load_yaml(SceneDescription, path)
     if scene.id != path.stem:
@@ -83,5 +83,5 @@ def load_scene(ref: str | Path) -> SceneDescription:
 
 
 def load_skill(path: str | Path) -> SkillDescription:
-    """The description of a skill, given by file."""
+    """Loads the description of a skill, given by file."""
     return load_yaml(SkillDescription, Path(path))

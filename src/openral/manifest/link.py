@@ -1,4 +1,4 @@
-"""Links: mass and shape of one rigid part."""
+"""Links: mass, inertia and shape of the rigid parts of a robot."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ class Link(Model):
 
     @property
     def solid(self) -> bool:
-        """Whether the link fills any space."""
+        """Whether the link has collision geometry."""
         return bool(self.capsules or self.boxes)

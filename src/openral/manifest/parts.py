@@ -1,4 +1,4 @@
-"""The small parts of a robot manifest: end effectors, simulation model, hardware."""
+"""Smaller parts of a robot manifest: end effectors, simulation model and HAL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The robot manifest: everything that is known about one robot."""
+"""RobotDescription: the manifest with everything that is known about one robot."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ class RobotDescription(Model):
 
     @cached_property
     def root(self) -> str:
-        """The link that no joint moves."""
+        """Name of the root link: the one that is no joint's child."""
         children = {joint.child for joint in self.joints}
         return next(link.name for link in self.links if link.name not in children)
 
     @cached_property
     def driven(self) -> tuple[Joint, ...]:
-        """The joints that take commands, in the order of the bus."""
+        """The joints that take commands, in the order used in messages and actions."""
         return tuple(joint for joint in self.joints if joint.actuated)
 
     @property
@@ -99,7 +99,7 @@ class RobotDescription(Model):
 
     @property
     def home_position(self) -> list[float]:
-        """The home pose in the order of the driven joints."""
+        """The home pose in the order of the driven joints, in rad and m."""
         return [self.home[joint.name] for joint in self.driven]
 
     def link(self, name: str) -> Link:

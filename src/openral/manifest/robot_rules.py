@@ -4,20 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from openral.errors import choices
 from openral.manifest.base import Location
 from openral.manifest.control import ControlMode
 from openral.manifest.joint import Joint, JointRole
-
-if TYPE_CHECKING:
-    from openral.manifest.robot import RobotDescription
+from openral.manifest.link import Link
+from openral.manifest.parts import EndEffector
+from openral.manifest.safety import SafetyEnvelope
+from openral.manifest.sensor import Camera, DepthCamera, Sensor
 
 Found = Iterator[tuple[Location, str]]
 
 
-def robot_problems(robot: RobotDescription) -> list[tuple[Location, str]]:
+class RobotParts(Protocol):
+    """The fields of a robot manifest that are checked against each other."""
+
+    base_frame: str
+    base_joints: tuple[str, ...]
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    home: dict[str, float]
+    end_effectors: tuple[EndEffector, ...]
+    allowed_collisions: tuple[tuple[str, str], ...]
+    sensors: tuple[Sensor, ...]
+    safety: SafetyEnvelope
+    control_modes: tuple[ControlMode, ...]
+
+    @property
+    def driven(self) -> tuple[Joint, ...]:
+        """The joints that take commands."""
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the driven joints."""
+
+    @property
+    def parent_joint(self) -> dict[str, Joint]:
+        """For each link but the root, the joint that moves it."""
+
+    @property
+    def cameras(self) -> list[Camera | DepthCamera]:
+        """Colour and depth cameras."""
+
+
+def robot_problems(robot: RobotParts) -> list[tuple[Location, str]]:
     """Everything that is wrong between fields; empty when the manifest is sound."""
     found = [*_names(robot), *_tree(robot)]
     if found:
@@ -31,7 +63,7 @@ def _repeated(names: Iterable[str | None]) -> set[str]:
     return {name for name, count in Counter(names).items() if name is not None and count > 1}
 
 
-def _names(robot: RobotDescription) -> Found:
+def _names(robot: RobotParts) -> Found:
     for field, names in (
         ("links", [link.name for link in robot.links]),
         ("joints", [joint.name for joint in robot.joints]),
@@ -48,7 +80,7 @@ def _names(robot: RobotDescription) -> Found:
         yield ("joints", index, "name"), f"two joints are called '{name}' in the simulation"
 
 
-def _tree(robot: RobotDescription) -> Found:
+def _tree(robot: RobotParts) -> Found:
     links = [link.name for link in robot.links]
     moved_by: dict[str, Joint] = {}
     for index, joint in enumerate(robot.joints):
@@ -87,7 +119,7 @@ def _on_cycle(name: str, moved_by: dict[str, Joint]) -> bool:
     return False
 
 
-def _mimics(robot: RobotDescription) -> Found:
+def _mimics(robot: RobotParts) -> Found:
     driven = robot.joint_names
     for index, joint in enumerate(robot.joints):
         if joint.mimic is not None and joint.mimic.joint not in driven:
@@ -96,7 +128,7 @@ def _mimics(robot: RobotDescription) -> Found:
             yield ("joints", index, "mimic", "joint"), text
 
 
-def _masses(robot: RobotDescription) -> Found:
+def _masses(robot: RobotParts) -> Found:
     for index, link in enumerate(robot.links):
         joint = robot.parent_joint.get(link.name)
         if joint is None or not joint.moves or link.mass > 0:
@@ -109,7 +141,7 @@ def _masses(robot: RobotDescription) -> Found:
             yield ("links", index, "mass"), text
 
 
-def _home(robot: RobotDescription) -> Found:
+def _home(robot: RobotParts) -> Found:
     driven = robot.joint_names
     for name in robot.home:
         if name not in driven:
@@ -126,7 +158,7 @@ def _home(robot: RobotDescription) -> Found:
             yield ("home", joint.name), text
 
 
-def _base(robot: RobotDescription) -> Found:
+def _base(robot: RobotParts) -> Found:
     chain, link = [], robot.base_frame
     while link in robot.parent_joint:
         chain.append(robot.parent_joint[link])
@@ -148,7 +180,7 @@ def _base(robot: RobotDescription) -> Found:
         yield ("safety",), text
 
 
-def _end_effectors(robot: RobotDescription) -> Found:
+def _end_effectors(robot: RobotParts) -> Found:
     links = [link.name for link in robot.links]
     for index, effector in enumerate(robot.end_effectors):
         if effector.link not in links:
@@ -161,7 +193,7 @@ def _end_effectors(robot: RobotDescription) -> Found:
             yield ("end_effectors", index, "gripper"), text
 
 
-def _allowed(robot: RobotDescription) -> Found:
+def _allowed(robot: RobotParts) -> Found:
     links = [link.name for link in robot.links]
     for index, pair in enumerate(robot.allowed_collisions):
         for side, name in enumerate(pair):
@@ -172,7 +204,7 @@ def _allowed(robot: RobotDescription) -> Found:
             yield ("allowed_collisions", index), f"'{pair[0]}' is paired with itself"
 
 
-def _sensors(robot: RobotDescription) -> Found:
+def _sensors(robot: RobotParts) -> Found:
     links = [link.name for link in robot.links]
     for index, sensor in enumerate(robot.sensors):
         name = sensor.mount.link
@@ -183,7 +215,7 @@ def _sensors(robot: RobotDescription) -> Found:
         yield ("sensors",), f"two cameras share the vla_feature_key '{key}'"
 
 
-def _modes(robot: RobotDescription) -> Found:
+def _modes(robot: RobotParts) -> Found:
     has_gripper = any(effector.gripper for effector in robot.end_effectors)
     for index, mode in enumerate(robot.control_modes):
         lacking = ""

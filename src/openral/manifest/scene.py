@@ -1,4 +1,4 @@
-"""The scene manifest: a world, the robot in it and, for a task scene, what is to be done."""
+"""SceneDescription: the manifest of a world, the robot in it and, for a task scene, the task."""
 
 from __future__ import annotations
 

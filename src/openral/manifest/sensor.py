@@ -1,4 +1,4 @@
-"""Sensors: what a robot sees, how often, and from where."""
+"""Sensors of a robot: cameras, depth cameras and lidars, with their mounts and rates."""
 
 from __future__ import annotations
 

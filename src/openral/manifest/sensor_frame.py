@@ -1,4 +1,4 @@
-"""Where a sensor measures from, by the manifest alone."""
+"""The pose of a sensor's measurement frame, from the manifest alone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OPTICAL = np.array([[0.0, 0, 1, 0], [-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 0, 1]]
 
 
 def sensor_frame(robot: RobotDescription, sensor: Sensor) -> tuple[str, Matrix]:
-    """The link that carries the frame of the sensor's messages, and the frame's pose in that link.
+    """The link that carries the frame of the sensor's messages, and the frame's pose in it, 4×4.
 
-    Cameras measure in their optical frame. A frame that is a link of the robot is that link.
+    Cameras measure in their optical frame. A frame named like a link of the robot is that link's.
     """
     if any(link.name == sensor.frame_id for link in robot.links):
         return sensor.frame_id, np.eye(4)

@@ -1,4 +1,4 @@
-"""The skill manifest: what a policy needs to see, what it answers with, and where it fits."""
+"""SkillDescription: the manifest of a skill's observations and actions, and of where it fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML in and out: problems come with their line, and what is written is pleasant to read."""
+"""Reads and writes manifests as YAML: problems come with their line, output is easy to read."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def load_yaml(model: type[T], path: Path) -> T:
 
 
 def read_manifest(path: Path) -> str:
-    """A manifest's text; ManifestError if it cannot be one."""
+    """The text of a manifest file; ManifestError if it is unreadable, irregular or too large."""
     try:
-        # Whoever opens a FIFO to read it waits for a writer, unless he says that he will not.
+        # Opening a FIFO for reading blocks until there is a writer, unless O_NONBLOCK is set.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -72,7 +72,7 @@ def parse_yaml(model: type[T], text: str, source: Path | str) -> T:
 
 
 def _ambiguous(node: yaml.Node | None, seen: set[int] | None = None) -> list[Problem]:
-    """Keys given twice, and aliases: both hide what a manifest says, and aliases can explode."""
+    """Duplicate keys and aliases: both obscure a manifest, and aliases can grow exponentially."""
     seen = set() if seen is None else seen
     if node is None:
         return []
@@ -128,7 +128,7 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _fields_at(model: type[BaseModel], location: Location) -> list[str]:
-    """The keys that a mapping at `location` may have, as far as the schema tells."""
+    """The keys that a mapping at `location` may have, as far as the schema defines them."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
     node: dict[str, Any] = schema
@@ -174,7 +174,7 @@ def _line(location: Location, node: yaml.Node | None) -> int | None:
 
 
 def _name(location: Location, node: yaml.Node | None) -> str:
-    """A location for people: list items by their name where they have one, union tags left out."""
+    """A readable location: list items by their name where they have one, without union tags."""
     out = ""
     for key in location:
         below, _ = _step(node, key)
@@ -189,7 +189,7 @@ def _name(location: Location, node: yaml.Node | None) -> str:
 
 
 def dump_yaml(model: BaseModel) -> str:
-    """A manifest as YAML: defaults left out, whatever fits a line on one line."""
+    """A manifest as YAML: without defaults, short collections on one line."""
     data = model.model_dump(mode="json", exclude_defaults=True)
     return yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, width=_LINE, allow_unicode=True, indent=2

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from openral.ros.short_names import full_name, names_of_kind
+from openral.ros.codec.short_names import full_name, names_of_kind
+from openral.ros.codec.types import message_class, registry
 from openral.ros.srv import ServiceType, service_type
-from openral.ros.types import message_class, registry
 
 
 @dataclass(frozen=True)
 class ActionType:
-    """An action: its ROS name, the classes of its parts, and what carries them over the wire."""
+    """An action: its ROS name, its message classes and the services of its protocol."""
 
     name: str
     Goal: Any

@@ -1,4 +1,4 @@
-"""The graph's time: wall or simulated, never a mix within a node."""
+"""Clocks: wall time or simulated time from /clock, never a mix within a node."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Jump:
 
 
 class SimClock:
-    """Time as heard on /clock; one is shared by all nodes of a context."""
+    """Simulated time as received on /clock; all stamps are in ns."""
 
     def __init__(self) -> None:
         self._now_ns: int | None = None
         self._told_ns = 0
-        """The last stamp of /clock itself; `advance` may have led beyond it."""
+        """The last stamp of /clock itself; `advance` may have moved the time beyond it."""
         self.began_ns = 0
-        """The first stamp since the start or since time last went back."""
+        """The first stamp since the start or since time last went backwards."""
         self._heard_at = time.monotonic()
         self._changed = threading.Condition()
         self._jump_callbacks: list[Callable[[Jump], None]] = []
@@ -35,7 +35,7 @@ class SimClock:
 
     @property
     def ready(self) -> bool:
-        """Whether a first stamp has been heard."""
+        """Whether a first stamp has been received."""
         return self._now_ns is not None
 
     def now_ns(self) -> int:
@@ -43,11 +43,11 @@ class SimClock:
         return self._now_ns or 0
 
     def silent_for_s(self) -> float:
-        """Wall seconds since the stamp last changed, or since this clock was made."""
+        """Wall time in s since the stamp last changed, or since this clock was created."""
         return time.monotonic() - self._heard_at
 
     def update(self, now_ns: int) -> None:
-        """Takes a stamp; announces it to sleepers, alarms and, if it went back, jump callbacks."""
+        """Takes a stamp; wakes sleepers and alarms and, if time went back, calls jump callbacks."""
         with self._changed:
             before = self._now_ns
             went_back = before is not None and now_ns < self._told_ns
@@ -69,9 +69,9 @@ class SimClock:
             call()
 
     def advance(self, now_ns: int) -> None:
-        """It is known to be this late: who owns the clock has stamped something so.
+        """Advances to a stamp that the clock's owner put on another message.
 
-        A stamp that is further ahead than a message can be overtaken by is no reason to believe it.
+        Such a message can overtake /clock, but by at most 0.25 s: stamps further ahead are ignored.
         """
         with self._changed:
             told = self._told_ns
@@ -81,7 +81,7 @@ class SimClock:
                 self._told_ns = told
 
     def set_alarm(self, owner: object, at_ns: int, call: Callable[[], None]) -> None:
-        """Calls once when time reaches `at_ns` or goes back; one alarm per owner."""
+        """Calls once when time reaches `at_ns` or goes backwards; one alarm per owner."""
         with self._changed:
             if at_ns > self.now_ns():
                 self._alarms[owner] = (at_ns, call)
@@ -89,17 +89,17 @@ class SimClock:
         call()
 
     def on_jump(self, callback: Callable[[Jump], None]) -> Callable[[], None]:
-        """Registers a callback for backward jumps; returns the call that takes it back."""
+        """Registers a callback for backward jumps; returns a call that unregisters it."""
         self._jump_callbacks.append(callback)
         return lambda: self._jump_callbacks.remove(callback)
 
     def wait_ready(self, timeout_s: float) -> bool:
-        """Waits, in wall time, for the first stamp."""
+        """Waits up to `timeout_s` of wall time for the first stamp."""
         with self._changed:
             return self._changed.wait_for(lambda: self.ready, timeout_s)
 
     def sleep_until(self, at_ns: int, timeout_s: float | None = None) -> bool:
-        """Sleeps in simulated time; False if `timeout_s` of wall time passed or time went back."""
+        """Sleeps until `at_ns`; False if `timeout_s` of wall time passed or time went backwards."""
         with self._changed:
             start = self.now_ns()
             self._changed.wait_for(
@@ -109,26 +109,26 @@ class SimClock:
 
 
 class Clock:
-    """A node's clock: wall time until `use_sim_time` gives it the simulated one."""
+    """A node's clock: wall time, or simulated time under `use_sim_time`."""
 
     def __init__(self) -> None:
         self.simulated: SimClock | None = None
 
     @property
     def ready(self) -> bool:
-        """False while simulated time is wanted and none has been heard."""
+        """False while simulated time is in use and no stamp has been received."""
         return self.simulated is None or self.simulated.ready
 
     def now_ns(self) -> int:
-        """The graph's time in nanoseconds, for stamps."""
+        """The graph's time in ns, for stamps."""
         return time.time_ns() if self.simulated is None else self.simulated.now_ns()
 
     def steady_ns(self) -> int:
-        """For intervals: unlike wall time it does not jump when the system's date is set."""
+        """Time in ns for intervals: unlike wall time it does not jump when the date is set."""
         return time.monotonic_ns() if self.simulated is None else self.simulated.now_ns()
 
     def sleep_until_steady(self, at_ns: int, timeout_s: float | None = None) -> bool:
-        """Sleeps until `steady_ns` reaches `at_ns`."""
+        """Sleeps until `steady_ns` reaches `at_ns`; False if it did not within `timeout_s`."""
         if self.simulated is not None:
             return self.simulated.sleep_until(at_ns, timeout_s)
         wanted = (at_ns - time.monotonic_ns()) / NS

@@ -1,4 +1,4 @@
-"""Who is there: nodes, topics and services as discovery shows them, ours and any ROS 2 peer's."""
+"""Introspection of the live graph: nodes, topics and services, of openral and any ROS 2 peer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openral.errors import CorruptMessage
-from openral.ros import names, types
-from openral.ros.context import Context
-from openral.ros.presence import TYPE, presence_spec
+from openral.ros import names
+from openral.ros.codec import types
+from openral.ros.node.context import Context
+from openral.ros.node.presence import TYPE, presence_spec
 from openral.ros.qos import QoS
-from openral.ros.transport import RemoteEndpoint
+from openral.ros.transport.transport import RemoteEndpoint
 
 _STEADY_S = 0.3
 _POLL_S = 0.03
@@ -20,20 +21,20 @@ _POLL_S = 0.03
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One side of a topic or service."""
+    """A publisher, subscription, server or client."""
 
     name: str
     """ROS name of the topic or service."""
     type_name: str
     node: str
-    """Full name of its node, or empty if its participant names none."""
+    """Full name of its node; empty if its participant announces none."""
     qos: QoS
     guid: bytes
 
 
 @dataclass
 class NodeEntry:
-    """A node and what it does."""
+    """A node and its endpoints."""
 
     full_name: str
     publishers: list[Endpoint] = field(default_factory=list)
@@ -52,7 +53,7 @@ class TopicEntry:
     subscriptions: list[Endpoint] = field(default_factory=list)
 
     def common_qos(self, depth: int) -> QoS:
-        """The strongest promises that all publishers keep: a subscription so made hears all."""
+        """The strongest QoS that all publishers offer, so that a subscription matches them all."""
         offers = [publisher.qos for publisher in self.publishers]
         return QoS(
             reliable=all(offer.reliable for offer in offers),
@@ -62,7 +63,7 @@ class TopicEntry:
 
 
 class Graph:
-    """A live view; every question is answered with what discovery knows at that moment."""
+    """A live view: every query returns what discovery knows at that moment."""
 
     def __init__(self, context: Context) -> None:
         self._transport = context.transport
@@ -71,7 +72,7 @@ class Graph:
         self._by_participant: dict[bytes, Any] = {}
 
     def settle(self, at_least_s: float = 0.6, at_most_s: float = 2.0) -> None:
-        """Waits until discovery has found what there is: nothing new for a short while."""
+        """Waits until discovery has found nothing new for 0.3 s, within the given bounds."""
         start = changed = time.monotonic()
         known: Any = None
         while True:
@@ -100,7 +101,7 @@ class Graph:
         return sorted(shown, key=lambda node: node.full_name)
 
     def places(self) -> dict[str, str]:
-        """Where nodes run, by full name, as far as their participants tell."""
+        """Host and process of nodes, by full name, as far as their participants report them."""
         hosts = self._transport.participants()
         found = {}
         for info in self._alive(self._transport.endpoints()):
@@ -115,7 +116,7 @@ class Graph:
         return self._entries(names.topic_of_wire, "")
 
     def services(self) -> list[TopicEntry]:
-        """All services by name, those with servers only."""
+        """All services that have servers, by name."""
         entries = self._entries(
             lambda wire: names.service_of_wire(wire) if wire.startswith("rq/") else None, "_Request"
         )
@@ -148,7 +149,7 @@ class Graph:
             side.append(_endpoint(remote, service, kind.removesuffix("_Request"), node))
 
     def _joined(self) -> tuple[list[RemoteEndpoint], dict[bytes, str]]:
-        """Endpoints, and the node of each guid."""
+        """All endpoints, and the node name of each endpoint GUID."""
         endpoints = list(self._transport.endpoints())
         owners = {}
         for info in self._alive(endpoints):
@@ -164,7 +165,7 @@ class Graph:
                 yield names.full_name(node.node_name, node.node_namespace)
 
     def _alive(self, endpoints: Iterable[RemoteEndpoint]) -> list[Any]:
-        """What participants said that are still there."""
+        """Announcements of the participants that are still present."""
         there = {remote.participant[:12] for remote in endpoints}
         return [info for gid, info in self._presence().items() if gid[:12] in there]
 
@@ -179,7 +180,7 @@ class Graph:
         return self._by_participant
 
     def close(self) -> None:
-        """Stops looking."""
+        """Closes the reader of node announcements."""
         self._reader.close()
 
 

@@ -1,44 +1,14 @@
-"""Logging with the node's name, to stderr and, where the graph listens, to /rosout."""
+"""Structured logging with the node's name, to stderr and to /rosout."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from openral.log import logger
+
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "fatal": 50}
-"""The numbers of rcl_interfaces/msg/Log."""
-
-
-class _Stderr:
-    """Whatever stderr is at the moment of writing: programs and tests may redirect it."""
-
-    @staticmethod
-    def write(text: str) -> int:
-        return sys.stderr.write(text)
-
-    @staticmethod
-    def flush() -> None:
-        sys.stderr.flush()
-
-
-def logger(**bound: Any) -> Any:
-    """openral's logger: to stderr, unless the program has configured structlog itself."""
-    # Imported with the first line that is logged: it would be a fifth of a node's start.
-    import structlog
-
-    if not structlog.is_configured():
-        structlog.configure(
-            processors=[
-                structlog.processors.add_log_level,
-                structlog.processors.TimeStamper(fmt="%H:%M:%S.%f", utc=False),
-                structlog.processors.format_exc_info,
-                structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
-            ],
-            wrapper_class=structlog.make_filtering_bound_logger(20),
-            logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
-        )
-    return structlog.get_logger("openral").bind(**bound)
+"""Severities of rcl_interfaces/msg/Log."""
 
 
 class NodeLogger:
@@ -64,7 +34,7 @@ class NodeLogger:
             self.sink(LEVELS[level], " ".join([text, *(f"{k}={v}" for k, v in shown.items())]))
 
     def debug(self, text: str, **values: Any) -> None:
-        """For developers; never on /rosout. `once=KEY` anywhere here logs a key only once."""
+        """For developers; never on /rosout. With `once=KEY` (all levels) a key is logged once."""
         self._emit("debug", text, values)
 
     def info(self, text: str, **values: Any) -> None:
@@ -72,7 +42,7 @@ class NodeLogger:
         self._emit("info", text, values)
 
     def warning(self, text: str, **values: Any) -> None:
-        """Something is wrong that the node can live with."""
+        """Something is wrong, but the node can continue."""
         self._emit("warning", text, values)
 
     def error(self, text: str, **values: Any) -> None:
@@ -80,11 +50,11 @@ class NodeLogger:
         self._emit("error", text, values)
 
     def fatal(self, text: str, **values: Any) -> None:
-        """The node cannot go on."""
+        """The node cannot continue."""
         self._emit("fatal", text, values)
 
     def exception(self, text: str, **values: Any) -> None:
-        """An error with the traceback of the exception that is being handled."""
+        """An error with the traceback of the exception being handled."""
         self._emit("error", text, {**values, "exc_info": True})
 
     warn = warning

@@ -1,14 +1,14 @@
 """Message classes by short name: `from openral.ros.msg import JointState`.
 
-`JointState(name=["elbow"], position=[0.5])` makes one; fields left out have ROS's defaults.
+`JointState(name=["elbow"], position=[0.5])` creates one; omitted fields have ROS's defaults.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from openral.ros.short_names import full_name, names_of_kind
-from openral.ros.types import message_class
+from openral.ros.codec.short_names import full_name, names_of_kind
+from openral.ros.codec.types import message_class
 
 
 def __getattr__(name: str) -> Any:

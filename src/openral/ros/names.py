@@ -1,4 +1,4 @@
-"""ROS names: what is valid, how relative names resolve, and what they are called on the wire."""
+"""ROS names: validation, resolution of relative names, and their DDS topic names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_node_name(name: str) -> str:
-    """Returns a valid node name or says what is wrong with it."""
+    """Returns the node name if it is valid; ConfigError otherwise."""
     if not _TOKEN.fullmatch(name):
         raise ConfigError(
             f"node name '{name}' is not valid; letters, digits and _, not starting with a digit"
@@ -19,7 +19,7 @@ def check_node_name(name: str) -> str:
 
 
 def check_namespace(namespace: str) -> str:
-    """The absolute form of a namespace: `robot1` and `/robot1/` are `/robot1`."""
+    """The absolute form of a namespace: `robot1` and `/robot1/` become `/robot1`."""
     inner = namespace.strip("/")
     return "/" if not inner else _checked("/" + inner, namespace)
 
@@ -40,7 +40,7 @@ def full_name(node_name: str, namespace: str) -> str:
 
 
 def split_full_name(name: str) -> tuple[str, str]:
-    """(node name, namespace) of `/namespace/node`; a plain name lives in `/`."""
+    """(node name, namespace) of `/namespace/node`; a plain name is in `/`."""
     namespace, _, node = name.rpartition("/")
     return node, namespace or "/"
 

@@ -1,4 +1,4 @@
-"""Priority for processes that others' safety waits for."""
+"""Real-time priority for threads on the stop path."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _REAL_TIME = 5
 
 @dataclass(frozen=True)
 class Policy:
-    """How a thread is scheduled."""
+    """A thread's scheduling policy (`os.SCHED_*`) and real-time priority."""
 
     kind: int
     priority: int
 
 
 def raise_priority() -> Policy:
-    """Asks to run before everything ordinary, for all threads that start later.
+    """Requests real-time priority for this thread and all threads that it starts later.
 
-    For what needs little time itself: a loaded machine must not make a heartbeat late. Returns how
-    it was before; where the system does not allow it, it stays so.
+    For work that needs little CPU time: a loaded machine must not delay a heartbeat. Returns the
+    previous policy, which stays in effect where the system grants no real-time priority.
     """
     before = Policy(os.sched_getscheduler(0), os.sched_getparam(0).sched_priority)
     with contextlib.suppress(OSError):
@@ -34,7 +34,7 @@ def raise_priority() -> Policy:
 
 
 def priority_hint() -> str:
-    """How this user can be granted real-time priority; empty: it is granted."""
+    """How to grant this user real-time priority; empty if it is already granted."""
     before = raise_priority()
     if os.sched_getscheduler(0) != os.SCHED_OTHER:
         restore_priority(before)
@@ -47,10 +47,10 @@ def priority_hint() -> str:
 
 
 def settle_priority(before: Policy) -> None:
-    """Takes `raise_priority` back for the threads that start later; those stay a bit ahead.
+    """Undoes `raise_priority` for this thread and later ones, and lowers their nice value instead.
 
-    Called once the transport's own threads are there: they alone must never be late, so that a
-    busy process is not deaf.
+    Called once the transport's own threads run: only these keep real-time priority, so that a busy
+    process still receives.
     """
     restore_priority(before)
     with contextlib.suppress(OSError):
@@ -59,7 +59,7 @@ def settle_priority(before: Policy) -> None:
 
 @contextlib.contextmanager
 def urgent() -> Iterator[None]:
-    """Threads that start within run before everything ordinary; this one only meanwhile."""
+    """Gives real-time priority to threads started in the block, and to this one until its end."""
     before = raise_priority()
     try:
         yield
@@ -68,25 +68,25 @@ def urgent() -> Iterator[None]:
 
 
 def restore_priority(before: Policy) -> None:
-    """Takes `raise_priority` back."""
+    """Undoes `raise_priority` for this thread."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, before.kind, os.sched_param(before.priority))
 
 
 class Urgency:
-    """The priority of a node's executor while the node is active, if that is wanted."""
+    """Real-time priority of a node's executor thread while the node is active, if wanted."""
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
         self._before: Policy | None = None
 
     def begin(self) -> None:
-        """To be called on the thread that is to go first."""
+        """Requests real-time priority; call it on the executor thread."""
         if self._wanted and self._before is None:
             self._before = raise_priority()
 
     def end(self) -> None:
-        """On the same thread; harmless if it did not begin."""
+        """Restores the priority; call it on the same thread. A no-op without `begin`."""
         before, self._before = self._before, None
         if before is not None:
             restore_priority(before)

@@ -1,4 +1,4 @@
-"""Measures how often something happens."""
+"""RateMeter: measures the rate and jitter of events such as received messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openral.ros.clock import NS
 
 @dataclass(frozen=True)
 class RateReport:
-    """What `openral topic hz` prints."""
+    """Mean rate, and the least, largest and standard deviation of the intervals in s."""
 
     hz: float
     min_s: float
@@ -29,14 +29,14 @@ class RateMeter:
         self.total = 0
 
     def tick(self, at_ns: int) -> None:
-        """Notes one event; time that goes back starts the window anew."""
+        """Records an event at `at_ns`; time that goes backwards restarts the window."""
         if self._times and at_ns < self._times[-1]:
             self._times.clear()
         self._times.append(at_ns)
         self.total += 1
 
     def report(self) -> RateReport | None:
-        """None until there is an interval to measure."""
+        """The statistics of the window; None until there is an interval to measure."""
         times = list(self._times)
         if len(times) < 2 or times[-1] == times[0]:
             return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from openral.ros.short_names import full_name, names_of_kind
-from openral.ros.types import message_class, registry
+from openral.ros.codec.short_names import full_name, names_of_kind
+from openral.ros.codec.types import message_class, registry
 
 
 @dataclass(frozen=True)

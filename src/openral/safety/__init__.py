@@ -1,6 +1,6 @@
-"""The safety kernel's Python face: every motion passes here before it is applied.
+"""The safety kernel's Python API: every motion is validated here before it is executed.
 
-Its names are imported when they are first asked for: whoever needs a topic's name needs no kernel.
+Names are imported on first use, so that importing a submodule alone does not load the kernel.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from openral.graph.obstacles import Box as Box
+    from openral.graph.obstacles import Capsule as Capsule
+    from openral.graph.obstacles import Obstacle as Obstacle
+    from openral.graph.obstacles import Sphere as Sphere
+    from openral.graph.obstacles import VoxelGrid as VoxelGrid
     from openral.safety.kernel import Gate as Gate
     from openral.safety.kernel import Kernel as Kernel
     from openral.safety.kernel import Verdict as Verdict
-    from openral.safety.obstacles import Box as Box
-    from openral.safety.obstacles import Capsule as Capsule
-    from openral.safety.obstacles import Obstacle as Obstacle
-    from openral.safety.obstacles import Sphere as Sphere
-    from openral.safety.obstacles import VoxelGrid as VoxelGrid
 
 _HOMES = {
-    "Box": "obstacles",
-    "Capsule": "obstacles",
-    "Gate": "kernel",
-    "Kernel": "kernel",
-    "Obstacle": "obstacles",
-    "Sphere": "obstacles",
-    "Verdict": "kernel",
-    "VoxelGrid": "obstacles",
+    "Box": "openral.graph.obstacles",
+    "Capsule": "openral.graph.obstacles",
+    "Gate": "openral.safety.kernel",
+    "Kernel": "openral.safety.kernel",
+    "Obstacle": "openral.graph.obstacles",
+    "Sphere": "openral.graph.obstacles",
+    "Verdict": "openral.safety.kernel",
+    "VoxelGrid": "openral.graph.obstacles",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'openral.safety' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"openral.safety.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""The kernel as the rest of openral uses it; the work is done in C++."""
+"""The safety kernel's Python class; the checks themselves are in C++."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from openral import _core
 from openral.errors import ConfigError
+from openral.graph.held import Held
+from openral.graph.obstacles import Obstacle, VoxelGrid
 from openral.manifest.robot import RobotDescription
-from openral.ros.message import Message
-from openral.ros.types import registry
-from openral.safety.held import Held
-from openral.safety.obstacles import Obstacle, VoxelGrid
+from openral.ros.codec.message import Message
+from openral.ros.codec.types import registry
 from openral.safety.robot_model import link_order, robot_model
 
 Verdict = _core.Verdict
@@ -24,19 +24,19 @@ Joints = Mapping[str, float] | ArrayLike
 
 
 class BasePlace(NamedTuple):
-    """A pose of the base in the frame of its odometry, and how far off that may be."""
+    """A pose of the base in the odometry frame (m, rad), and bounds of its error."""
 
     x: float
     y: float
     yaw: float
     shift: float
-    """In m."""
+    """Bound of the position error, in m."""
     turn: float
-    """In rad."""
+    """Bound of the yaw error, in rad."""
 
 
 class Gate(Enum):
-    """Whether motion can pass at all."""
+    """Whether any motion can be accepted."""
 
     READY = 0
     STOPPED = 1
@@ -46,9 +46,9 @@ class Gate(Enum):
 class Kernel:
     """The one gate between a proposed motion and the motors of one robot.
 
-    Stamps and `now` are nanoseconds on the graph's clock; a stamp is when a thing was measured.
-    One thread validates; the setters may run on other threads. `validate_bytes(buffer, now)` takes
-    the CDR of an openral_msgs/msg/ActionChunk and is the fast way in.
+    Stamps and `now` are ns on the graph's clock; a stamp is the time of measurement. One thread
+    validates; the setters may run on other threads. `validate_bytes(buffer, now)` takes the CDR of
+    an openral_msgs/msg/ActionChunk and is the fast path.
     """
 
     def __init__(
@@ -89,10 +89,11 @@ class Kernel:
         self.validate_bytes = self._core.validate_bytes
 
     def set_state(self, q: Joints, qd: Joints | None = None, stamp_ns: int = 0) -> None:
-        """The measured joint positions and velocities, by name or in the manifest's order.
+        """Sets the measured joint positions `q` and velocities `qd`, in rad, m and s.
 
-        By name, joints of other robots are ignored; a joint that is missing leaves the state
-        incomplete, and motion is dropped until a complete one arrives.
+        By name, or of shape (dof,) in the manifest's order. By name, joints of other robots are
+        ignored; a missing joint leaves the state incomplete, and motion is dropped until a complete
+        state arrives. Without `qd` all velocities are 0.
         """
         position = self._joints(q)
         velocity = np.zeros(len(self._index)) if qd is None else self._joints(qd)
@@ -105,10 +106,10 @@ class Kernel:
         held: Iterable[Held] = (),
         fixed: bool = False,
     ) -> None:
-        """All known obstacles, and what the robot holds; replaces the last.
+        """Sets all known obstacles and attached objects; replaces the previous ones.
 
-        Obstacles are in the base's frame as it was at the stamp; `fixed`: in the frame of its
-        odometry. What is held moves with its link and is checked like one.
+        Obstacles are in the base frame as of the stamp, or with `fixed` in the odometry frame.
+        An attached object moves with its link and is checked like one.
         """
         primitives = [o.primitive() for o in obstacles]
         try:
@@ -118,13 +119,13 @@ class Kernel:
             raise ConfigError(str(error)) from error
 
     def forget_world(self) -> None:
-        """As if nobody had ever told of obstacles."""
+        """Returns to the state in which no obstacles were ever received."""
         self._core.forget_world()
 
     def set_voxels(self, grid: VoxelGrid, stamp_ns: int) -> None:
-        """The occupied voxels, in the grid's own frame; see VoxelGrid.fixed.
+        """Sets the occupied voxels; for their frame see `VoxelGrid.fixed`.
 
-        Rebuilds the distance field on the calling thread, without the interpreter's lock.
+        Rebuilds the distance field on the calling thread, without the GIL.
         """
         try:
             self._core.set_voxels(grid.bytes(), grid.origin, grid.resolution, grid.fixed, stamp_ns)
@@ -132,14 +133,14 @@ class Kernel:
             raise ConfigError(str(error)) from error
 
     def set_base(self, pose: tuple[float, float, float], stamp_ns: int) -> None:
-        """The base's x, y and yaw in a frame that stands still."""
+        """Sets the base's x, y (m) and yaw (rad) in the odometry frame."""
         try:
             self._core.set_base(*pose, stamp_ns)
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
     def base_at(self, stamp_ns: int) -> BasePlace | None:
-        """Where odometry says that the base was; None before anything was heard of it."""
+        """The base's pose at a time, by odometry; None before odometry was received."""
         found = self._core.base_at(stamp_ns)
         return None if found is None else BasePlace(*found)
 
@@ -148,11 +149,11 @@ class Kernel:
         return self.validate_bytes(registry.encode(chunk), now_ns)
 
     def action(self, candidate: bytes, verdict: Verdict) -> bytes:
-        """The chunk that the last verdict allows to be executed.
+        """The CDR of the chunk that the last verdict allows to be executed.
 
-        Mostly the candidate's own bytes. Cartesian slots are given the joint rows that were proven
-        in their place, and a chunk that is slowed has its `dt` stretched and its velocities scaled
-        so that it keeps its path; a HAL must execute these and nothing else.
+        Usually the candidate's own bytes. Cartesian slots are replaced by the joint rows that were
+        proven, and a slowed chunk has its `dt` stretched and its velocities scaled so that it keeps
+        its path; a HAL must execute this chunk and no other.
         """
         return self._core.rewritten() if verdict.rewritten else candidate
 
@@ -162,19 +163,19 @@ class Kernel:
         self._core.estop()
 
     def reset(self) -> None:
-        """Clears the stop; the next motion starts from the measured pose like every other."""
+        """Clears the stop; the next motion starts from the measured pose, as every motion does."""
         self.estop_reason = None
         self._core.reset()
 
     def recover(self) -> None:
-        """After a stop, lets slow motion pass that leads out of the margin; then back to normal."""
+        """After a stop, accepts slow motion out of the margin; once outside, normal operation."""
         if not self._core.recover():
             raise ConfigError(f"recovery starts from a stop; the kernel is {self.gate.name}")
         self.estop_reason = None
 
     @property
     def gate(self) -> Gate:
-        """Whether motion can pass at all."""
+        """Whether any motion can be accepted."""
         return Gate(self._core.gate)
 
     @property
@@ -183,15 +184,18 @@ class Kernel:
         return self._core.vectorised
 
     def clearance(self, q: Joints, reach: float = 0.5) -> tuple[float, float]:
-        """Least distance to the world and between links at a pose, cut off at `reach`."""
+        """Least distances to the world and between links at configuration `q`, capped at `reach`.
+
+        All in m.
+        """
         world, own = self._core.clearance(self._joints(q), reach)
         return world, own
 
     def clear(self, configurations: ArrayLike) -> NDArray[np.bool_]:
-        """Which configurations, one a row in the manifest's order, keep the margins.
+        """Which configurations, of shape (n, dof) in the manifest's order, keep the margins.
 
-        From other links and from the obstacles and voxels last set, whatever their age; as they
-        stand, with no motion and no tracking error around them.
+        The margins to other links and to the obstacles and voxels last set, whatever their age.
+        Static configurations: without motion between them and without tracking error.
         """
         rows = np.ascontiguousarray(configurations, np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self._index):

@@ -1,4 +1,4 @@
-"""From a robot's manifest to the numbers that the kernel works with."""
+"""Builds the kernel's robot model from a manifest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def robot_model(robot: RobotDescription) -> _core.RobotModel:
     """The kernel's model of a robot.
 
     Links behind a gripper or hand joint have no geometry: touching things is their purpose, and
-    force limits guard it.
+    force limits guard that contact.
     """
     model = _core.RobotModel()
     fill_model(model, robot)
@@ -36,7 +36,7 @@ def robot_model(robot: RobotDescription) -> _core.RobotModel:
 
 
 def fill_model(model: _core.RobotModel, robot: RobotDescription) -> None:
-    """Adds a robot to an empty model, or to anything with the same methods."""
+    """Adds a robot to an empty model, or to any object with the same methods."""
     column = {name: i for i, name in enumerate(robot.joint_names)}
     for joint in robot.driven:
         _add_coordinate(model, joint, robot.safety.tracking_error)

@@ -1,1 +1,1 @@
-"""Simulation: twins made from manifests, model sources, import, checks and pictures."""
+"""Simulation: scenes and rollouts, twins made from manifests, model import, checks and renders."""

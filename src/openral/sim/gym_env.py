@@ -15,7 +15,7 @@ _UNBOUNDED = 1e6
 
 
 class GymEnv(gymnasium.Env[dict[str, Any], Any]):
-    """Joint positions in, a dictionary of joint state, objects and pictures out.
+    """Takes joint positions as actions; observations are a dict of joint state, objects and images.
 
     Needs the extra `gym`: pip install 'openral[gym]'.
     """
@@ -55,13 +55,13 @@ class GymEnv(gymnasium.Env[dict[str, Any], Any]):
         return _flat(self.rollout.reset(episode)), {"seed": episode}
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """One control period."""
+        """Advances one control period under an action (action_dim,)."""
         result = self.rollout.step(action)
         observation = _flat(result.observation)
         return observation, result.reward, result.terminated, result.truncated, result.info
 
     def render(self) -> Image | None:
-        """A picture from the chosen camera."""
+        """An image from the chosen camera, uint8 (height, width, 3); None without a camera."""
         return None if self._camera is None else self.rollout.image(self._camera)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""MujocoRollout: a native scene in motion. The one owner of its model, data and renderer."""
+"""MujocoRollout: a running native scene, the sole owner of its model, data and renderer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError
 from openral.manifest.skill import Representation
-from openral.sim.binding import Binding
-from openral.sim.cameras import Cameras
-from openral.sim.depth_cloud import camera_range, unproject
-from openral.sim.lidar import PlanarLidar
-from openral.sim.renderer import Renderer
+from openral.sim.building.scene_task import SceneTask
+from openral.sim.building.scene_type import Setup
+from openral.sim.building.stage import Stage
+from openral.sim.building.surroundings import body_half, static_boxes
 from openral.sim.rollout import (
     CameraInfo,
     Cloud,
@@ -29,11 +28,12 @@ from openral.sim.rollout import (
     Step,
     Vector,
 )
-from openral.sim.root_poses import RootPoses
-from openral.sim.scene_task import SceneTask
-from openral.sim.scene_type import Setup
-from openral.sim.stage import Stage
-from openral.sim.surroundings import body_half, static_boxes
+from openral.sim.sensors.cameras import Cameras
+from openral.sim.sensors.depth_cloud import camera_range, unproject
+from openral.sim.sensors.lidar import PlanarLidar
+from openral.sim.sensors.renderer import Renderer
+from openral.sim.twin.binding import Binding
+from openral.sim.twin.root_poses import RootPoses
 
 _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
@@ -58,7 +58,7 @@ class MujocoRollout:
         self.model = stage.compile()
         self.data = mujoco.MjData(self.model)
         self.root_pose = stage.root_pose
-        """The robot's root in the world, 4×4."""
+        """Pose of the robot's root in the world, 4×4."""
         self.robot_bodies = range(1, stage.bodies)
         """Ids of the robot's own bodies."""
         self.binding = Binding(self.robot, self.model)
@@ -83,7 +83,7 @@ class MujocoRollout:
         low, high = self.model.actuator_ctrlrange[self.binding.ctrl].T
         free = self.model.actuator_ctrllimited[self.binding.ctrl] == 0
         self._low, self._high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
-        # Views into the simulation's own arrays: reaching through MjData costs more than they do.
+        # Views into the simulation's own arrays: access through MjData is slower.
         self._ctrl, self._ctrl_index = self.data.ctrl, _run(self.binding.ctrl)
         self._shape = (self.action_dim,)
         self._xpos, self._xquat = self.data.xpos, self.data.xquat
@@ -105,7 +105,7 @@ class MujocoRollout:
         return float(self.model.opt.timestep)
 
     def reset(self, seed: int) -> Observation:
-        """Robot at home, objects as the seed has them."""
+        """Starts an episode with the robot at home and the objects as the seed defines."""
         mujoco.mj_resetData(self.model, self.data)
         self.binding.place(self.data, self.robot.home_position)
         self.binding.command(self.data, self.robot.home_position)
@@ -116,7 +116,7 @@ class MujocoRollout:
         return self._observe()
 
     def step(self, action: ArrayLike) -> Step:
-        """One control period under joint position targets."""
+        """Advances one control period under joint position targets (action_dim,)."""
         self.command(action)
         self.physics_step(self._substeps)
         return self.end_period()
@@ -127,16 +127,16 @@ class MujocoRollout:
         return self._substeps
 
     def command(self, action: ArrayLike) -> None:
-        """Sets the servos' targets; a wrong width or a NaN is a ConfigError."""
+        """Sets the servos' joint position targets; ConfigError for a wrong width or a NaN."""
         targets = np.asarray(action, float)
         if targets.shape != self._shape:
             raise ConfigError(
                 f"an action for '{self.robot.id}' has {self.action_dim} numbers "
                 f"({', '.join(self.robot.joint_names)}), not shape {targets.shape}"
             )
-        if not math.isfinite(sum(targets.tolist())):  # for so few numbers faster than an array's
+        if not math.isfinite(sum(targets.tolist())):  # faster than numpy for so few numbers
             raise ConfigError(f"action {targets.tolist()} is not finite")
-        # MuJoCo itself keeps controls within their ranges; hold_action tells what it makes of them.
+        # MuJoCo itself clips controls to their ranges; hold_action returns the clipped ones.
         self._ctrl[self._ctrl_index] = self.binding.to_ctrl(targets)
 
     def physics_step(self, count: int) -> None:
@@ -148,38 +148,38 @@ class MujocoRollout:
             self._stale = True
 
     def hold_action(self) -> Vector:
-        """The targets that the servos hold now."""
+        """The present targets of the servos, within their ranges."""
         ctrl = np.clip(self._ctrl[self.binding.ctrl], self._low, self._high)
         return self.binding.from_ctrl(ctrl)
 
     def sim_time_ns(self) -> int:
-        """MuJoCo's time since the reset."""
+        """MuJoCo's time since the reset, in ns."""
         return round(float(self.data.time) * 1e9)
 
     def joint_positions(self) -> Vector:
-        """Measured positions in the manifest's order."""
+        """Measured joint positions in the manifest's order, rad and m."""
         return self.binding.positions(self.data)
 
     def joint_velocities(self) -> Vector:
-        """Measured velocities in the manifest's order."""
+        """Measured joint velocities in the manifest's order, rad/s and m/s."""
         return self.binding.velocities(self.data)
 
     def image(self, camera: str, size: tuple[int, int] | None = None) -> Image:
-        """A picture now."""
+        """Renders an RGB image now."""
         info = self._cameras.named(camera)
         self.refresh()
         index = self._cameras.index(camera)
         return self.renderer.colour(self.data, index, size or info.resolution)
 
     def depth(self, camera: str, size: tuple[int, int] | None = None) -> Depth:
-        """Distances along the camera's view now."""
+        """Renders a depth image now, in m."""
         info = self._cameras.named(camera)
         self.refresh()
         index = self._cameras.index(camera)
         return self.renderer.depth(self.data, index, size or info.resolution)
 
     def cloud(self, camera: str, size: tuple[int, int] | None = None) -> Cloud:
-        """What a depth camera measures now, without the robot's own bodies."""
+        """Point cloud of a depth camera now, without the robot's own bodies."""
         self.refresh()
         index, lens = self._cameras.index(camera), self._cameras.lens(camera, size)
         near, far = camera_range(self.robot, self._cameras.named(camera).name)
@@ -190,7 +190,7 @@ class MujocoRollout:
         return Cloud(unproject(depth, lens), lens)
 
     def scan(self, lidar: str) -> Depth:
-        """What a laser scanner measures now."""
+        """Ranges of a laser scanner now, in m."""
         self.refresh()
         if lidar not in self._lidars:
             self._lidars[lidar] = PlanarLidar(self.robot, self.model, lidar, self.robot_bodies)
@@ -207,16 +207,16 @@ class MujocoRollout:
         return MujocoHandles(self.model, self.data)
 
     def save_state(self) -> SavedState:
-        """The whole state."""
+        """The complete state."""
         physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
         mujoco.mj_getState(self.model, self.data, physics, _STATE)
         return SavedState(physics, self._steps, self._held)
 
     def restore_state(self, state: SavedState) -> Observation:
-        """Puts a saved state back exactly."""
+        """Restores a saved state exactly."""
         mujoco.mj_setState(self.model, self.data, state.physics, _STATE)
         mujoco.mj_forward(self.model, self.data)
-        # Forward dynamics leave their own warm start behind; the saved one makes it exact.
+        # Forward dynamics overwrite the solver's warm start; setting the state again restores it.
         mujoco.mj_setState(self.model, self.data, state.physics, _STATE)
         self._steps, self._held = state.steps, state.held
         self._stale = True
@@ -229,11 +229,11 @@ class MujocoRollout:
 
     @cached_property
     def object_halves(self) -> Mapping[str, tuple[float, float, float]]:
-        """Half the size of each object's box about its own axes."""
+        """Half extents of each object's bounding box along its own axes, in m."""
         return {name: body_half(self.model, body) for name, body in self._objects}
 
     def object_poses(self) -> RootPoses:
-        """Where the task's objects are now, in the robot's root frame."""
+        """Poses of the task's objects now, in the robot's root frame."""
         self.refresh()
         return self._objects_now()
 
@@ -243,7 +243,7 @@ class MujocoRollout:
         )
 
     def refresh(self) -> None:
-        """Brings body, camera and light poses up to the present joint positions."""
+        """Updates body, camera and light poses to the present joint positions."""
         if self._stale:
             mujoco.mj_kinematics(self.model, self.data)
             mujoco.mj_comPos(self.model, self.data)
@@ -255,7 +255,7 @@ class MujocoRollout:
         self.renderer.close()
 
     def end_period(self) -> Step:
-        """Counts and judges the control period that the last physics steps made up."""
+        """Counts the control period of the last physics steps and judges the task."""
         self._steps += 1
         mujoco.mj_kinematics(self.model, self.data)
         verdict = self._task.judge(self.data)
@@ -278,7 +278,7 @@ class MujocoRollout:
 
 
 def _run(indices: NDArray[np.int_]) -> slice | NDArray[np.int_]:
-    """A slice where the indices follow one another: much faster than a list of them."""
+    """A slice where the indices are consecutive, which is much faster than an index array."""
     first, count = int(indices[0]) if len(indices) else 0, len(indices)
     whole = np.array_equal(indices, np.arange(first, first + count))
     return slice(first, first + count) if whole else indices

@@ -1,4 +1,4 @@
-"""The scene registry: from a scene manifest and a robot to a rollout, or to a named refusal."""
+"""The scene registry: makes a rollout from a scene manifest and a robot, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from openral.errors import CapabilityMismatch, ConfigError, choices
 from openral.manifest import RobotDescription, SceneDescription, load_robot
 from openral.manifest.base import Model
+from openral.sim.building.scene_type import SceneType, Setup
 from openral.sim.rollout import SimRollout
-from openral.sim.scene_type import SceneType, Setup
 
-# Scenes that ship, by the module whose `SCENE` declares them; imported when they are used.
+# Built-in scenes, by the module whose `SCENE` declares them; imported when they are used.
 _SHIPPED = {
     "bare": "openral.sim.scenes.bare",
     "tabletop_push": "openral.sim.scenes.tabletop_push",
@@ -31,7 +31,7 @@ ENTRY_POINTS = "openral.scenes"
 
 
 def scene_types() -> list[str]:
-    """Names of the registered scenes: shipped first, then those of installed packages."""
+    """Names of the registered scenes: built-in first, then those of installed packages."""
     installed = {entry.name for entry in entry_points(group=ENTRY_POINTS)}
     return [*_SHIPPED, *sorted(installed - set(_SHIPPED))]
 
@@ -57,10 +57,10 @@ def make_rollout(
     cameras: tuple[str, ...] = (),
     quality: bool = False,
 ) -> SimRollout:
-    """The scene with a robot in it: the one given, else the scene's own.
+    """Makes a rollout of the scene with a robot: the one given, else the scene's own.
 
-    `cameras` are the keys that observations carry pictures of; any camera can be rendered at any
-    time with `image`. `quality` turns on shadows, reflections and antialiasing.
+    `cameras` are the keys of the images in observations; any camera can be rendered at any time
+    with `image`. `quality` turns on shadows, reflections and antialiasing.
     """
     kind = scene_type(scene.world.scene)
     chosen = _robot(scene, kind, robot)
@@ -77,12 +77,12 @@ def make_rollout(
 
 
 def fixed_robot(kind: SceneType) -> RobotDescription | None:
-    """The only robot that the scene takes, None for a free-robot scene."""
+    """The only robot that the scene accepts, None for a free-robot scene."""
     return None if kind.fixed_robot is None else _load_fixed(kind.fixed_robot)
 
 
 def compatible(kind: SceneType, robot: RobotDescription) -> str | None:
-    """Why the scene does not take the robot, or None when it does."""
+    """Why the scene does not accept the robot, or None when it does."""
     only = fixed_robot(kind)
     if only is not None:
         return None if robot.id == only.id else f"it is made for '{only.id}' alone"
@@ -127,7 +127,7 @@ def _success(scene: SceneDescription, kind: SceneType) -> tuple[str, Model]:
 
 
 def _parse(model: type[Model], values: Mapping[str, Any], what: str) -> Model:
-    """Validates options; each problem is named with the value and what would be valid."""
+    """Validates options; ConfigError names each problem with the value and what is valid."""
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:

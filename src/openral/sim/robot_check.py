@@ -1,4 +1,4 @@
-"""`robot check`: does a manifest hold what it says, against its twin and published models?"""
+"""`robot check`: validates a manifest against its twin and published models."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from openral.errors import ManifestError, ModelUnavailable, OpenralError
 from openral.manifest import Kinematics, RobotDescription, collision_pairs, load_robot
 from openral.manifest.kinematics import matrix
 from openral.manifest.link import Box
-from openral.sim.binding import Binding, JointMap
-from openral.sim.capsule_fit import FittedCapsule
-from openral.sim.clearance import SelfClearance, random_positions
-from openral.sim.hull import hull_volume, outside, union_volume
-from openral.sim.model_source import read_model, resolve
-from openral.sim.sensor_mounts import body_name, camera_name
-from openral.sim.twin import make_twin
+from openral.sim.importing.capsule_fit import FittedCapsule
+from openral.sim.importing.hull import hull_volume, outside, union_volume
+from openral.sim.twin.binding import Binding, JointMap
+from openral.sim.twin.clearance import SelfClearance, random_positions
+from openral.sim.twin.model_source import read_model, resolve
+from openral.sim.twin.sensor_mounts import body_name, camera_name
+from openral.sim.twin.twin import make_twin
 
 _CONFIGURATIONS = 1000
 _FK_TOLERANCE_M = 1e-6
@@ -34,7 +34,7 @@ _STAND_S, _DRIFT = 5.0, 0.01
 
 @dataclass
 class Finding:
-    """One thing that was checked."""
+    """Result of one check."""
 
     check: str
     ok: bool
@@ -51,7 +51,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether everything holds."""
+        """Whether all checks passed."""
         return all(finding.ok for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def check_robot(ref: str | Path) -> Report:
 
 
 def check_description(robot: RobotDescription) -> Report:
-    """Checks a description that is already loaded, and so already valid."""
+    """Checks a description that is already loaded and therefore valid."""
     report = Report(robot.id)
     report.findings.append(Finding("schema", True, "valid"))
     links = len(robot.links)
@@ -199,7 +199,7 @@ def _reference(robot: RobotDescription, report: Report) -> tuple[bool, str]:
 
 
 def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
-    """Largest distance between our link frames and the model's, seen from the root."""
+    """Largest distance in m between our link frames and the model's, aligned at one link."""
     kinematics = Kinematics(robot)
     data = mujoco.MjData(model)
     joints = JointMap(robot, model)
@@ -218,7 +218,7 @@ def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
         theirs = {i: _body_pose(model, data, body) for i, body in present.items()}
         to_ours = poses[anchor] @ np.linalg.inv(_body_pose(model, data, anchor_body))
         for index, pose in theirs.items():
-            # A point off the origin makes a wrong rotation show as well.
+            # A point off the origin reveals a wrong rotation as well.
             probe = np.array([0.1, 0.1, 0.1, 1.0])
             gap = (to_ours @ pose - poses[index]) @ probe
             worst = max(worst, float(np.linalg.norm(gap)))
@@ -226,7 +226,7 @@ def _fk_error(robot: RobotDescription, model: mujoco.MjModel) -> float:
 
 
 def _body_pose(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> NDArray[np.float64]:
-    """The link frame in a model: the body's, moved to its joint where that sits elsewhere."""
+    """The link frame in a model, 4×4: the body's, moved to its joint where the two differ."""
     pose = np.eye(4)
     pose[:3, :3] = data.xmat[body].reshape(3, 3)
     pose[:3, 3] = data.xpos[body]

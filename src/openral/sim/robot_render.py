@@ -1,4 +1,4 @@
-"""Pictures of twins: one robot from a good angle, or all of them on one sheet."""
+"""Renders robots: one from a good angle, or all of them on one sheet."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from openral.errors import ConfigError
 from openral.manifest import RobotDescription
-from openral.sim.model_source import load_spec
-from openral.sim.twin import COLLISION_GROUP
+from openral.sim.twin.model_source import load_spec
+from openral.sim.twin.twin import COLLISION_GROUP
 
 Picture = NDArray[np.uint8]
 
@@ -24,7 +24,10 @@ _AZIMUTH, _ELEVATION = 135.0, -18.0
 def render_robot(
     robot: RobotDescription, width: int = 640, height: int = 480, capsules: bool = False
 ) -> Picture:
-    """The robot at home on a floor; `capsules` also draws what the safety kernel checks."""
+    """Renders the robot at home on a floor, uint8 (height, width, 3).
+
+    `capsules` also draws the geometry that the safety kernel checks.
+    """
     model = _on_stage(load_spec(robot), width, height).compile()
     data = mujoco.MjData(model)
     if model.nkey:
@@ -48,7 +51,7 @@ def render_robot(
 
 
 def contact_sheet(robots: Sequence[RobotDescription], columns: int = 4) -> Picture:
-    """All robots on one picture, each with its name."""
+    """All robots in one image, each with its name."""
     width, height, band = 400, 400, 36
     rows = math.ceil(len(robots) / columns)
     sheet = Image.new("RGB", (columns * width, rows * (height + band)), "white")
@@ -63,7 +66,7 @@ def contact_sheet(robots: Sequence[RobotDescription], columns: int = 4) -> Pictu
 
 
 def save_png(picture: Picture, path: Path) -> Path:
-    """Writes a picture, making its folder if need be."""
+    """Writes an image, creating its folder if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(picture).save(path)
     return path
@@ -92,7 +95,7 @@ def _on_stage(spec: mujoco.MjSpec, width: int, height: int) -> mujoco.MjSpec:
 
 
 def _framing(model: mujoco.MjModel, data: mujoco.MjData, aspect: float) -> mujoco.MjvCamera:
-    """A camera that has the whole robot in view."""
+    """A camera with the whole robot in view."""
     solid = [g for g in range(model.ngeom) if model.geom_bodyid[g] > 0]
     if not solid:
         raise ConfigError("the robot has no geometry to draw")

@@ -1,4 +1,4 @@
-"""SimRollout: what every simulated scene is to the rest of openral, whatever simulates it."""
+"""SimRollout: the interface of every simulated scene, whatever the simulator behind it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NO_STATE: Vector = np.zeros(0)
 
 
 class Observation(NamedTuple):
-    """What a policy sees after a reset or a step. The arrays are the caller's to keep."""
+    """Input of a policy after a reset or a step. The caller may keep the arrays."""
 
     joint_positions: Vector
     """Measured positions of the driven joints in the manifest's order, in rad and m."""
     joint_velocities: Vector
-    """Their velocities."""
+    """Their velocities, in rad/s and m/s."""
     images: Mapping[str, Image] = _NOTHING
-    """Height × width × 3 pictures by camera key, of the cameras that the rollout was asked for."""
+    """RGB images (height, width, 3) by camera key, of the cameras the rollout was made with."""
     objects: Mapping[str, Vector] = _NOTHING
-    """Poses of the task's objects in the robot's root frame: x y z, then quaternion w x y z."""
+    """Poses (7,) of the task's objects in the robot's root frame: x y z, quaternion w x y z."""
     time_ns: int | None = None
-    """The backend's own time when it was taken; rewinds on reset."""
+    """The backend's own time of the observation; rewinds on reset."""
     state: Vector = _NO_STATE
-    """The state vector of the skill's manifest, scaled as that says; empty without one."""
+    """The state vector of the skill's manifest, normalised as it declares; empty without one."""
 
 
 class Step(NamedTuple):
@@ -44,11 +44,11 @@ class Step(NamedTuple):
     observation: Observation
     reward: float
     terminated: bool
-    """The task is done, or cannot be done any more; see info["success"]."""
+    """The task is done, or can no longer be done; see info["success"]."""
     truncated: bool
     """The episode ran out of steps."""
     info: dict[str, Any]
-    """success: bool; failure: why it cannot be done any more, or None; steps: taken so far."""
+    """success: bool; failure: why it can no longer be done, or None; steps: taken so far."""
 
 
 class CameraInfo(NamedTuple):
@@ -59,7 +59,7 @@ class CameraInfo(NamedTuple):
     key: str
     """Its key in observations."""
     resolution: tuple[int, int]
-    """Width and height that it is rendered at unless asked otherwise."""
+    """Width and height of its images by default."""
     lens: Intrinsics
     """The pinhole model at that resolution."""
     depth: bool
@@ -71,13 +71,13 @@ class StaticBox(NamedTuple):
 
     name: str
     pose: Vector
-    """Its centre in the robot's root frame: x y z, then quaternion w x y z."""
+    """Pose (7,) of its centre in the robot's root frame: x y z, then quaternion w x y z."""
     half: tuple[float, float, float]
-    """Half its size along its own axes."""
+    """Half extents along its own axes, in m."""
 
 
 class MujocoHandles(NamedTuple):
-    """The live simulation of a MuJoCo backend: to be touched on the rollout's thread only."""
+    """The live simulation of a MuJoCo backend: to be accessed on the rollout's thread only."""
 
     model: Any
     """The mujoco.MjModel."""
@@ -90,7 +90,7 @@ class SimRollout(Protocol):
     """A scene with a robot in it, stepped at the scene's control rate.
 
     One thread makes, steps and renders it. Between `reset` and the end of an episode time only
-    moves on; `reset` may rewind it. Stepping on after an episode's end is allowed and keeps
+    increases; `reset` may rewind it. Stepping after an episode's end is allowed and keeps
     reporting the end; it never resets by itself.
     """
 
@@ -104,56 +104,56 @@ class SimRollout(Protocol):
 
     @property
     def action_dim(self) -> int:
-        """Numbers in an action."""
+        """Values in an action."""
 
     @property
     def action_representation(self) -> Representation:
-        """What those numbers are: joint_position means manifest order and units."""
+        """What those values are: joint_position means manifest order and units."""
 
     @property
     def cameras(self) -> Mapping[str, CameraInfo]:
         """All cameras by name: the manifest's first, then the scene's own."""
 
     def reset(self, seed: int) -> Observation:
-        """Starts the episode that belongs to the seed, exactly the same one each time."""
+        """Starts the episode of the seed, exactly the same one each time."""
 
     def step(self, action: ArrayLike) -> Step:
-        """Applies one action for one control period; a wrong width or a NaN is a ConfigError."""
+        """Applies an action (action_dim,) for one control period; ConfigError if it is invalid."""
 
     def hold_action(self) -> Vector:
-        """The action that keeps the robot where it is told to be now."""
+        """The action that holds the robot at its present targets."""
 
     def sim_time_ns(self) -> int | None:
-        """The backend's own time, or None when it has no clock."""
+        """The backend's own time in ns, or None when it has no clock."""
 
     def joint_positions(self) -> Vector:
-        """Measured positions of the driven joints in the manifest's order."""
+        """Measured positions of the driven joints in the manifest's order, rad and m."""
 
     def joint_velocities(self) -> Vector:
-        """Measured velocities of the driven joints in the manifest's order."""
+        """Measured velocities of the driven joints in the manifest's order, rad/s and m/s."""
 
     def image(self, camera: str, size: tuple[int, int] | None = None) -> Image:
-        """A picture now, height × width × 3, at the camera's resolution or at (width, height)."""
+        """An RGB image (height, width, 3) now; `size` is (width, height), else the camera's own."""
 
     def depth(self, camera: str, size: tuple[int, int] | None = None) -> Depth:
-        """Distances in metres along the camera's view now, infinite where nothing is."""
+        """Depth image (height, width) along the optical axis now, in m; infinite without a hit."""
 
     def mujoco_handles(self) -> MujocoHandles | None:
         """Model and data of a MuJoCo backend, None for any other."""
 
     def close(self) -> None:
-        """Frees the simulation and its renderers; may be called twice."""
+        """Releases the simulation and its renderers; may be called twice."""
 
 
 @runtime_checkable
 class StateSavable(Protocol):
-    """A rollout whose state can be kept and put back exactly, episode included."""
+    """A rollout whose state can be saved and restored exactly, episode included."""
 
     def save_state(self) -> Any:
-        """The whole state: opaque, picklable, valid for rollouts of the same scene and robot."""
+        """The complete state: opaque, picklable, valid for rollouts of the same scene and robot."""
 
     def restore_state(self, state: Any) -> Observation:
-        """Puts it back; what follows is bit-identical to what followed the save."""
+        """Restores it; what follows is bit-identical to what followed the save."""
 
 
 @runtime_checkable
@@ -170,11 +170,11 @@ class PhysicsSteppable(Protocol):
 
 @runtime_checkable
 class Surveyed(Protocol):
-    """A rollout that can say what stands around the robot."""
+    """A rollout that knows the static boxes and objects around the robot."""
 
     @property
     def root_pose(self) -> Vector:
-        """The robot's root in the world, 4×4; the world's z points up."""
+        """Pose of the robot's root in the world, 4×4; the world's z axis points up."""
 
     @property
     def static_boxes(self) -> tuple[StaticBox, ...]:
@@ -182,12 +182,12 @@ class Surveyed(Protocol):
 
     @property
     def object_halves(self) -> Mapping[str, tuple[float, float, float]]:
-        """Half the size of each of the task's objects."""
+        """Half extents of the task's objects by name, in m."""
 
 
 @runtime_checkable
 class ObjectSource(Protocol):
-    """A rollout that can say where its objects are between two observations."""
+    """A rollout that knows the poses of its objects between two observations."""
 
     def object_poses(self) -> Mapping[str, Vector]:
         """Poses of the task's objects now, as in Observation."""
@@ -195,9 +195,9 @@ class ObjectSource(Protocol):
 
 @runtime_checkable
 class ServoSteppable(PhysicsSteppable, Protocol):
-    """A rollout whose targets may change within a control period: `step` in its parts.
+    """A rollout whose targets may change within a control period.
 
-    `command`, then `physics_step` until `steps_per_period` are done, then `end_period` is one step.
+    `command`, then `steps_per_period` times `physics_step`, then `end_period` make up one `step`.
     """
 
     @property
@@ -205,17 +205,17 @@ class ServoSteppable(PhysicsSteppable, Protocol):
         """Physics steps in one control period."""
 
     def command(self, action: ArrayLike) -> None:
-        """Sets the targets that the next physics steps work towards."""
+        """Sets the targets of the next physics steps."""
 
     def end_period(self) -> Step:
-        """Counts and judges a control period, as `step` does at its end."""
+        """Counts a control period and judges the task, as `step` does at its end."""
 
 
 class Cloud(NamedTuple):
     """An organised point cloud in the camera's optical frame: z forward, x right, y down."""
 
     points: Depth
-    """Height × width × 3 in metres; NaN where nothing was measured or the robot saw itself."""
+    """(height, width, 3) in m; NaN where nothing was measured or the robot saw itself."""
     lens: Intrinsics
     """The pinhole model at that size."""
 
@@ -225,7 +225,7 @@ class CloudSource(Protocol):
     """A rollout that measures point clouds."""
 
     def cloud(self, camera: str, size: tuple[int, int] | None = None) -> Cloud:
-        """What a depth camera measures now, without the robot's own bodies."""
+        """Point cloud of a depth camera now, without the robot's own bodies."""
 
 
 @runtime_checkable
@@ -233,4 +233,4 @@ class ScanSource(Protocol):
     """A rollout that measures planar laser scans."""
 
     def scan(self, lidar: str) -> Depth:
-        """Ranges in metres, one a beam from the first angle on; infinite where nothing is."""
+        """Ranges (beams,) in m, ordered from the first angle; infinite where nothing is hit."""

@@ -1,4 +1,4 @@
-"""The scenes that ship, with the robots that each takes."""
+"""Lists the scenes with the robots that each accepts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from openral.sim.registry import compatible, fixed_robot, scene_type
 
 
 def catalogue() -> list[dict[str, object]]:
-    """One row a scene: id, name, scene type, task, robots."""
+    """One row per scene: id, name, scene type, task, robots."""
     robots = [load_robot(robot) for robot in robot_ids()]
     rows: list[dict[str, object]] = []
     for scene in scene_ids():

@@ -1,4 +1,4 @@
-"""A scene as its cameras see it, on one sheet."""
+"""Renders a scene from all its cameras onto one sheet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def scene_sheet(
     size: tuple[int, int],
     quality: bool,
 ) -> tuple[Picture, str]:
-    """All cameras' pictures at the start of an episode, each with its name; and the robot's id."""
+    """Labelled images of all cameras at the start of an episode, and the robot's id.
+
+    `size` is (width, height) of each image in pixels; an empty `cameras` means all.
+    """
     rollout = make_rollout(scene, robot, quality=quality)
     try:
         rollout.reset(seed)

@@ -1,1 +1,1 @@
-"""Skills: what decides how the robot moves. A skill never touches a robot or a simulator itself."""
+"""Skills decide how the robot moves; they never access a robot or a simulator directly."""

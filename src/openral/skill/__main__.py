@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
-from openral.ros.node_program import run_program
-from openral.skill.runner_node import SkillRunnerNode
-from openral.skill.runner_parameters import RunnerParameters
+from openral.ros.lifecycle.program import run_program
+from openral.skill.runner.node import SkillRunnerNode
+from openral.skill.runner.parameters import RunnerParameters
 
 if __name__ == "__main__":
     names = ["use_sim_time", *RunnerParameters.names()]

@@ -1,4 +1,4 @@
-"""Whether a skill fits a robot: everything that can be told before the first motion."""
+"""Whether a skill fits a robot: all that can be checked before the first motion."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from openral.errors import CapabilityMismatch, choices
 from openral.manifest import ControlMode, RobotDescription, SkillDescription
 from openral.manifest.sensor import Camera
 from openral.manifest.skill import CameraNeed
-from openral.skill.action_space import ActionSpace
-from openral.skill.state_vector import StateVector
+from openral.skill.spaces.action_space import ActionSpace
+from openral.skill.spaces.state_vector import StateVector
 
 
 def require_fit(
@@ -17,7 +17,7 @@ def require_fit(
 ) -> None:
     """Raises CapabilityMismatch with everything that does not fit.
 
-    `modes` are what the HAL says it can execute; None leaves that open.
+    `modes` are the control modes that the HAL reports; None skips that check.
     """
     problems = [*_embodiment(skill, robot), *_cameras(skill, robot)]
     space: ActionSpace | None = None
@@ -38,7 +38,7 @@ def require_fit(
 
 
 def camera_of(robot: RobotDescription, feature_key: str) -> Camera | None:
-    """The colour camera that policies know by this key, or that has it as its name."""
+    """The colour camera with this feature key, full or short; its name where it has none."""
     for camera in robot.cameras:
         known = (camera.vla_feature_key or camera.name, camera.key)
         if isinstance(camera, Camera) and feature_key in known:

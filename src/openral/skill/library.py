@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from openral.errors import ConfigError, choices
+from openral.manifest import ControlMode, RobotDescription, SkillDescription, load_skill
 from openral.manifest.base import Model
+from openral.manifest.skill import Contract, Representation, SkillKind, Slot
 from openral.skill.skill import Skill, SkillContext
+from openral.skill.spaces.slot_columns import ALL
 
 ENTRY_POINTS = "openral.skills"
 
 # name -> (module, class, model of its parameters)
 _BUILT_IN = {
-    "hold": ("openral.skill.basic", "Hold", "HoldParameters"),
-    "home": ("openral.skill.basic", "Home", "HomeParameters"),
-    "random": ("openral.skill.basic", "Random", "RandomParameters"),
-    "scripted-push": ("openral.skill.scripted_push", "ScriptedPush", "PushParameters"),
+    "hold": ("openral.skill.builtin.basic", "Hold", "HoldParameters"),
+    "home": ("openral.skill.builtin.basic", "Home", "HomeParameters"),
+    "random": ("openral.skill.builtin.basic", "Random", "RandomParameters"),
+    "scripted-push": ("openral.skill.builtin.scripted_push", "ScriptedPush", "PushParameters"),
 }
 
 
@@ -33,9 +38,10 @@ def skill_names() -> list[str]:
 def make_skill(
     name: str, context: SkillContext, parameters: Mapping[str, Any] | None = None
 ) -> Skill:
-    """The skill of that name for one robot; unknown parameters are refused with the valid ones.
+    """Makes the skill of that name for one robot.
 
-    An installed `openral.skills` entry point is called with (context, parameters).
+    An unknown parameter is a ConfigError that lists the valid ones. An installed
+    `openral.skills` entry point is called with (context, parameters).
     """
     values = dict(parameters or {})
     if name in _BUILT_IN:
@@ -63,3 +69,26 @@ def _parse(name: str, model: type[Model], values: dict[str, Any]) -> Model:
             f"parameter '{where}' of skill '{name}' is {first['input']!r}: {first['msg']}; "
             f"{choices(where, model.model_fields, 'parameters')}"
         ) from None
+
+
+def describe(ref: str, robot: RobotDescription, rate_hz: float) -> SkillDescription:
+    """A manifest's own description; for a name, that of a skill which answers joint positions."""
+    if Path(ref).suffix in {".yaml", ".yml"}:
+        return load_skill(ref)
+    if ref not in skill_names():
+        raise ConfigError(f"no skill '{ref}'; {choices(ref, skill_names(), 'skills')}, or a file")
+    width = len(robot.driven)
+    slot = Slot(
+        name=ALL,
+        representation=Representation.JOINT_POSITION,
+        dimension=width,
+        control_mode=ControlMode.JOINT_POSITION,
+    )
+    return SkillDescription(
+        id=re.sub(r"\W", "_", ref),
+        name=ref,
+        kind=SkillKind.SCRIPTED,
+        entry_point=ref,
+        action=Contract(dimension=width, slots=(slot,)),
+        rate_hz=rate_hz,
+    )

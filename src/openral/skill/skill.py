@@ -1,4 +1,4 @@
-"""The Skill contract: the same for an evaluation in simulation and for the graph."""
+"""The Skill protocol: the same for an evaluation in simulation and for the graph."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class SkillContext:
     robot: RobotDescription
     """The robot that it moves."""
     rate_hz: float
-    """Rows a second: what it answers is executed one row every 1 / rate_hz."""
+    """Rows per second: the skill's rows are executed one every 1 / rate_hz s."""
     action_dim: int
-    """Numbers in a row."""
+    """Values per row."""
     instruction: str = ""
     """The task in words."""
     root_pose: Rows = field(default_factory=lambda: np.eye(4))
-    """The robot's root in a frame whose z points up, 4×4."""
+    """Pose of the robot's root in a frame whose z axis points up, 4×4."""
     obstacles: tuple[StaticBox, ...] = ()
-    """What it must not touch."""
+    """Boxes that it must not touch, in the frame of the robot's root."""
     object_halves: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
-    """Half the size of each of the task's objects."""
+    """Half extents of the task's objects by name, in m."""
 
 
 @runtime_checkable
 class Skill(Protocol):
-    """Answers observations with motion."""
+    """Turns observations into motion."""
 
     @property
     def cameras(self) -> tuple[str, ...]:
@@ -47,12 +47,12 @@ class Skill(Protocol):
         """Forgets the last episode; the same seed and observations give the same answers."""
 
     def act(self, observation: Observation) -> Rows:
-        """The next rows, (rows, action_dim), at least one: joint positions in manifest order."""
+        """Returns the next rows, (n, action_dim), n >= 1: joint positions in manifest order."""
 
 
 @runtime_checkable
 class Finishing(Protocol):
-    """A skill that knows when it is done; others go on until somebody ends them."""
+    """A skill that knows when it is done; others run until the caller or the scene ends them."""
 
     def finished(self, observation: Observation) -> bool:
-        """Whether there is nothing left to do; asked before each `act`."""
+        """Whether there is nothing left to do; called before each `act`."""

@@ -1,13 +1,6 @@
 """Names of the topics that the skill runner uses beyond those of the safety kernel."""
 
-from openral.safety.topics import (
-    CANDIDATE,
-    HAL_STATE,
-    JOINT_STATES,
-    SAFETY_STATE,
-    VERDICT,
-    WORLD,
-)
+from openral.graph.topics import CANDIDATE, HAL_STATE, JOINT_STATES, SAFETY_STATE, VERDICT, WORLD
 
 APPLIED = "/openral/applied_action"
 OBJECTS = "/openral/objects"
@@ -20,7 +13,7 @@ WORLD_FRAME = "world"
 
 
 def image_topic(sensor: str) -> str:
-    """Where a camera's pictures are."""
+    """The topic of a camera's images."""
     return f"/openral/cameras/{sensor}/image"
 
 

@@ -1,1 +1,1 @@
-"""The world that the robot believes in: depth to voxels, and the state that skills read."""
+"""The world model: voxel maps from depth sensors, and the world state that skills read."""

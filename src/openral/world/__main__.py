@@ -1,22 +1,22 @@
-"""Runs the world's node: `python -m openral.world --autostart robot_yaml=panda_mobile`.
+"""Runs the world node: `python -m openral.world --autostart robot_yaml=panda_mobile`.
 
-The run key comes by the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
+The run key is received on the socket that OPENRAL_RUN_KEY_FD names (see `run_key.RunKey.lent`).
 Without `--autostart` the node waits to be configured and activated from outside.
 """
 
-# The key is taken before anything that takes time is imported.
+# The key is received before the slow imports.
 from __future__ import annotations
 
 import sys
 
-from openral.safety.run_key import RunKey
+from openral.graph.run_key import RunKey
 from openral.undumpable import make_undumpable
 
 if __name__ == "__main__":
     make_undumpable()
     RunKey.receive_or_exit()
 
-from openral.ros.node_program import run_program
+from openral.ros.lifecycle.program import run_program
 from openral.world.node import WorldNode
 from openral.world.world_parameters import WorldParameters
 

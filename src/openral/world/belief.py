@@ -1,4 +1,4 @@
-"""Belief: what the graph says the robot believes now, for people to look at."""
+"""Belief: a world snapshot collected from the graph, for display to an operator."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.manifest.robot import RobotDescription
-from openral.ros import msg
-from openral.ros.clock import NS
-from openral.ros.node import Node
-from openral.safety.joint_readings import JointReadings
-from openral.safety.obstacles import VoxelGrid
-from openral.safety.surroundings import stamp_ns, voxel_grid
-from openral.safety.topics import (
+from openral.graph.joint_readings import JointReadings
+from openral.graph.obstacles import VoxelGrid
+from openral.graph.states import SafetyMode, SensorState, VerdictStatus
+from openral.graph.topics import (
     JOINT_STATES,
     LATCHED,
     ODOM,
@@ -27,17 +23,20 @@ from openral.safety.topics import (
     VOXELS,
     WORLD,
 )
-from openral.safety.world_lists import WorldLists, attached
+from openral.graph.voxel_message import voxel_grid
+from openral.graph.world_lists import WorldLists, attached
+from openral.manifest.robot import RobotDescription
+from openral.ros import msg
+from openral.ros.clock import NS
+from openral.ros.node.node import Node
+from openral.ros.stamps import stamp_ns
 from openral.world.body import Body
-from openral.world.sensor_watch import Health
 
 _STATUS = ("accepted", "slowed", "rejected", "dropped")
-_REJECTED = 2
-_ESTOPPED, _RECOVERY = 2, 3
 
 
 class Belief:
-    """Hears the map, the robot's state and the kernel."""
+    """Subscribes to the map, the robot's state, and the kernel's verdicts and state."""
 
     def __init__(self, node: Node, robot: RobotDescription) -> None:
         self._node, self._robot = node, robot
@@ -61,12 +60,12 @@ class Belief:
 
     @property
     def complete(self) -> bool:
-        """Whether there is a map and a robot to draw."""
+        """Whether a map and the robot's state have been received."""
         odometry = self._odom is not None or not self._robot.base_joints
         return self.voxels is not None and self._readings.complete and odometry
 
     def missing(self) -> list[str]:
-        """Topics that have not been heard."""
+        """Topics on which nothing has been received yet."""
         out = [] if self.voxels is not None else [VOXELS]
         out += [] if self._readings.complete else [JOINT_STATES]
         lacks_base = self._robot.base_joints and self._odom is None
@@ -74,19 +73,19 @@ class Belief:
 
     @property
     def grid(self) -> VoxelGrid:
-        """The occupied cells."""
+        """The occupied cells of the map."""
         return voxel_grid(self.voxels, False)
 
     @property
     def base(self) -> tuple[float, float, float]:
-        """The base in the map's frame."""
+        """x, y in m and yaw in rad of the base in the map's frame."""
         if self._odom is None or self.voxels.header.frame_id in ("", self._robot.base_frame):
             return 0.0, 0.0, 0.0
         place, turn = self._odom.pose.pose.position, self._odom.pose.pose.orientation
         return place.x, place.y, 2 * math.atan2(turn.z, turn.w)
 
     def shapes(self) -> NDArray[np.float64]:
-        """The robot's capsules in the map's frame."""
+        """Capsules (n, 7) of the robot and attached objects in the map's frame: ends and radius."""
         x, y, yaw = self.base
         c, s = math.cos(yaw), math.sin(yaw)
         pose = np.array([[c, -s, 0, x], [s, c, 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -97,12 +96,13 @@ class Belief:
         """The verdict to show: the refusal for which the robot is stopped, else the last one."""
         safety = self._safety
         refused = safety is not None and (
-            safety.state == _RECOVERY or (safety.state == _ESTOPPED and safety.source == "kernel")
+            safety.state == SafetyMode.RECOVERY
+            or (safety.state == SafetyMode.ESTOPPED and safety.source == "kernel")
         )
         return (self._refusal if refused else None) or self.verdict
 
     def hit_point(self) -> tuple[float, float, float] | None:
-        """The voxel that the verdict names: its middle, in the map's frame."""
+        """Centre of the voxel that the verdict names, in m in the map's frame."""
         verdict = self.standing
         if verdict is None or not verdict.hit.startswith("voxel "):
             return None
@@ -111,15 +111,15 @@ class Belief:
         return verdict.hit_point.x, verdict.hit_point.y, verdict.hit_point.z
 
     def hit_shapes(self) -> list[int]:
-        """Those of `shapes` that belong to links which the verdict names."""
+        """Indices of those `shapes` that belong to links named in the verdict."""
         verdict = self.standing
-        if verdict is None or verdict.status != _REJECTED:
+        if verdict is None or verdict.status != VerdictStatus.REJECTED:
             return []
         named = {verdict.link, verdict.hit}
         return [i for i, link in enumerate(self._body.shape_links) if link in named]
 
     def lines(self) -> list[str]:
-        """What to write under a picture."""
+        """The caption of a render."""
         data = self.data()
         healthy = "healthy" if data["healthy"] else "UNHEALTHY"
         faults = [f"{s['name']}: {s['detail']}" for s in data["sensors"] if s["detail"]]
@@ -130,7 +130,7 @@ class Belief:
         return [first + "".join(f"; {f}" for f in faults), f"verdict: {data['verdict']}"]
 
     def data(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The snapshot as a dictionary for JSON."""
         voxels = self.voxels
         return {
             "frame": voxels.header.frame_id,
@@ -145,7 +145,7 @@ class Belief:
             "sensors": [
                 {
                     "name": sensor.name,
-                    "state": Health(sensor.state).name.lower(),
+                    "state": SensorState(sensor.state).name.lower(),
                     "rate_hz": round(float(sensor.rate), 2),
                     "detail": sensor.detail,
                 }
@@ -157,7 +157,7 @@ class Belief:
         }
 
     def _now(self) -> int:
-        """The graph's time, simulated or not: as the newest state or heartbeat tells it."""
+        """Graph time in ns, simulated or not: the stamp of the newest state or heartbeat."""
         heartbeat = 0 if self._safety is None else stamp_ns(self._safety)
         return max(self._readings.stamp_ns, heartbeat)
 

@@ -1,4 +1,4 @@
-"""Body: the robot's capsules and what it holds, wherever its joints are."""
+"""Body: capsules of the robot and of attached objects, for given joint positions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import ConfigError, choices
+from openral.graph.held import Held, held_object
 from openral.manifest.kinematics import Kinematics
 from openral.manifest.robot import RobotDescription
-from openral.safety.held import Held, held_object
 
 Matrix = NDArray[np.float64]
 
 
 class Body:
-    """All capsules of a robot, fingers included, and of the objects attached to it."""
+    """All capsules of a robot, including fingers, and of the objects attached to it."""
 
     def __init__(self, robot: RobotDescription) -> None:
         self._kinematics = Kinematics(robot)
@@ -32,7 +32,7 @@ class Body:
         """Attached objects by id."""
 
     def hold(self, primitives: Iterable[Any]) -> list[str]:
-        """Takes all CollisionPrimitives that are attached now; returns the ids of new ones."""
+        """Sets the attached objects to these CollisionPrimitives; returns the ids of new ones."""
         now: dict[str, Held] = {}
         for primitive in primitives:
             if primitive.attached_link not in self._links:
@@ -47,20 +47,20 @@ class Body:
         return fresh
 
     def link_poses(self, q: ArrayLike) -> dict[str, Matrix]:
-        """Poses of all links in the base frame."""
+        """Poses of all links in the base frame, 4×4 by name, for joint positions `q` (dof,)."""
         poses = self._in_base(q)
         return dict(zip(self._links, poses, strict=True))
 
     @property
     def shape_links(self) -> list[str]:
-        """The link that each of `shapes` belongs to; a held object has its hand's."""
+        """The link of each of `shapes`; for an attached object the link it is attached to."""
         own = [self._links[link] for link, _ in self._own]
         return own + [held.link for held in self.held.values()]
 
     def shapes(self, q: ArrayLike, base: Matrix, only: Iterable[str] | None = None) -> Matrix:
-        """Capsules for joint positions, the base frame being at `base`: rows of ends and radius.
+        """Capsules (n, 7) for joint positions `q` (dof,): both ends and radius, in m.
 
-        `only`: ids of held objects, to get those alone.
+        `base` is the pose of the base frame, 4×4. `only`: ids of attached objects, to get these.
         """
         poses = base @ self._in_base(q)
         held = [(self._links.index(h.link), h.row()) for h in self.held.values()]
@@ -78,7 +78,7 @@ class Body:
         return rows
 
     def parts(self, q: ArrayLike, base: Matrix) -> tuple[Matrix, Matrix]:
-        """The same in two: the robot's own capsules, and those of what it holds."""
+        """`shapes` in two parts: the robot's own capsules, and those of attached objects."""
         rows = self.shapes(q, base)
         return rows[: len(self._own)], rows[len(self._own) :]
 

@@ -1,4 +1,4 @@
-"""Depth pictures, clouds and lenses out of messages; what cannot be one is a ConfigError."""
+"""Decodes depth images, point clouds and camera models from messages; ConfigError if invalid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENCODINGS = {"32FC1": "f4", "16UC1": "u2"}
 
 
 def lens_of(info: Any) -> Lens:
-    """A CameraInfo's pinhole model."""
+    """The pinhole model of a CameraInfo."""
     fx, cx, fy, cy = (float(info.k[i]) for i in (0, 2, 4, 5))
     if not (fx > 1 and fy > 1 and np.isfinite([fx, fy, cx, cy]).all()):
         raise ConfigError(f"camera_info has focal lengths {fx:g} and {fy:g}; they must be positive")
@@ -23,7 +23,7 @@ def lens_of(info: Any) -> Lens:
 
 
 def depth_of(image: Any, info: Any) -> NDArray[np.float32]:
-    """An Image's distances in metres, 0 and NaN where nothing was measured."""
+    """Depth (height, width) of an Image in m; 0 and NaN where nothing was measured."""
     if image.encoding not in _ENCODINGS:
         raise ConfigError(
             f"depth in encoding '{image.encoding}'; {choices(image.encoding, _ENCODINGS)}"
@@ -47,7 +47,7 @@ def depth_of(image: Any, info: Any) -> NDArray[np.float32]:
 
 
 def points_of(cloud: Any) -> NDArray[np.float32]:
-    """A PointCloud2's x, y and z, one point a row."""
+    """The points (n, 3) of a PointCloud2."""
     offsets = {f.name: f.offset for f in cloud.fields if f.datatype == _FLOAT32}
     missing = [name for name in "xyz" if name not in offsets]
     if missing:

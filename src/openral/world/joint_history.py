@@ -1,4 +1,4 @@
-"""JointHistory: where the joints were at the moment of a picture."""
+"""JointHistory: joint positions at the time of a measurement, interpolated."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ class JointHistory:
         self._q: list[NDArray[np.float64]] = []
 
     def add(self, stamp_ns: int, q: NDArray[np.float64]) -> None:
-        """Adds a measurement; one that is not newer than the last is ignored, one that is older by
-        more than a second begins anew: time was set back."""
+        """Adds positions `q` (dof,); a measurement that is not newer than the last is ignored.
+
+        One that is older by more than a second clears the history: time was set back.
+        """
         if self._stamps and stamp_ns < self._stamps[-1] - _SET_BACK_NS:
             self.forget()
         if self._stamps and stamp_ns <= self._stamps[-1]:
@@ -34,7 +36,7 @@ class JointHistory:
             del self._stamps[:old], self._q[:old]
 
     def at(self, stamp_ns: int) -> NDArray[np.float64] | None:
-        """Positions at a time, interpolated; None where nothing was measured around it."""
+        """Interpolated positions (dof,) at a time; None outside the recorded time span."""
         if not self._stamps or not self._stamps[0] <= stamp_ns <= self._stamps[-1]:
             return None
         after = bisect_left(self._stamps, stamp_ns)
@@ -45,6 +47,6 @@ class JointHistory:
         return self._q[after - 1] * (1 - part) + self._q[after] * part
 
     def forget(self) -> None:
-        """Time was set back."""
+        """Clears the history: time was set back."""
         self._stamps.clear()
         self._q.clear()

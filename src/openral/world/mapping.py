@@ -12,20 +12,23 @@ from numpy.typing import NDArray
 from openral.errors import ConfigError, ExtrapolationError, TransformError
 from openral.graph.pinned import Pinned, SoleSource
 from openral.graph.sealed import SealedPublisher, Secret
+from openral.graph.states import SensorState
+from openral.graph.topics import LATCHED, SENSOR, VOXELS, WORLD
+from openral.graph.voxel_message import occupancy_voxels
+from openral.graph.world_lists import WorldLists, attached
 from openral.manifest.robot import RobotDescription
 from openral.manifest.sensor import DepthCamera
 from openral.manifest.sensor_frame import sensor_frame
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import Node, time_message
-from openral.ros.subscription import Subscription
+from openral.ros.node.node import Node
+from openral.ros.node.subscription import Subscription
+from openral.ros.stamps import time_message
 from openral.ros.tf import Buffer
-from openral.safety.topics import LATCHED, SENSOR, VOXELS, WORLD
-from openral.safety.world_lists import WorldLists, attached
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.joint_history import JointHistory
-from openral.world.sensor_watch import Health, SensorWatch
+from openral.world.sensor_watch import SensorWatch
 from openral.world.view_queue import View, ViewQueue
 from openral.world.voxel_map import VoxelMap
 from openral.world.world_parameters import ODOM_FRAME, WorldParameters
@@ -111,7 +114,7 @@ class Mapping:
 
         def see(message: Any) -> None:
             if fault := sole.fault(made.source):
-                queue.watch.failed(Health.MISCONFIGURED, fault)
+                queue.watch.failed(SensorState.MISCONFIGURED, fault)
                 return
             take(message)
             self.work()
@@ -146,7 +149,9 @@ class Mapping:
     def healthy(self) -> bool:
         """Whether the map rests on fresh measurements of every sensor that it needs."""
         now = self._node.now()
-        return bool(self.queues) and all(q.watch.state(now)[0] is Health.OK for q in self.queues)
+        return bool(self.queues) and all(
+            q.watch.state(now)[0] is SensorState.OK for q in self.queues
+        )
 
     def health(self) -> list[Any]:
         """How each sensor is doing."""
@@ -163,13 +168,13 @@ class Mapping:
         except ExtrapolationError as error:
             if self._node.now() - view.stamp_ns < self._limit_ns:
                 return False
-            queue.watch.failed(Health.STALE, str(error))
+            queue.watch.failed(SensorState.STALE, str(error))
             return True
         except TransformError as error:
-            queue.watch.failed(Health.MISCONFIGURED, str(error))
+            queue.watch.failed(SensorState.MISCONFIGURED, str(error))
             return True
         if reason := queue.frozen(view, camera):
-            queue.watch.failed(Health.STALE, reason)
+            queue.watch.failed(SensorState.STALE, reason)
             return True
         self._insert(queue, view, camera, base, q)
         queue.watch.used(view.stamp_ns)
@@ -257,17 +262,15 @@ class Mapping:
 
     def message(self) -> Any:
         """The map as an OccupancyVoxels, stamped by the oldest measurement that it relies on."""
-        x, y, z = self.map.origin
-        return msg.OccupancyVoxels(
-            header=self._header(),
-            resolution=self.map.options.resolution_m,
-            origin=msg.Point(x, y, z),
-            dims=np.array(self.map.dims, np.uint32),
-            encoding=0,
-            bits=self._blocking(),
-            unknown=self.map.unknown_bits(),
-            healthy=self.healthy,
-            sensors=self.health(),
+        return occupancy_voxels(
+            self._header(),
+            self.map.origin,
+            self.map.options.resolution_m,
+            self.map.dims,
+            self._blocking(),
+            self.map.unknown_bits(),
+            self.health(),
+            self.healthy,
         )
 
     def _blocking(self) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""The world's node: the voxel map that the kernel believes, and the state that skills read."""
+"""WorldNode: publishes the voxel map for the kernel and the world state for skills."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from openral.graph.joint_readings import JointReadings
 from openral.graph.sealed import Secret, subscribe_sealed
+from openral.graph.topics import JOINT_STATES, SENSOR
 from openral.manifest.library import load_robot
 from openral.ros.clock import NS, Jump
-from openral.ros.lifecycle_machine import Outcome, State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.node_clock import CLOCK_TYPE
+from openral.ros.lifecycle.machine import Outcome, State
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.node_clock import CLOCK_TYPE
 from openral.ros.qos import CLOCK
+from openral.ros.stamps import stamp_ns
 from openral.ros.tf import TransformListener
-from openral.safety.joint_readings import JointReadings
-from openral.safety.surroundings import stamp_ns
-from openral.safety.topics import JOINT_STATES, SENSOR
 from openral.world.joint_history import JointHistory
 from openral.world.mapping import Mapping
 from openral.world.sensor_watch import AHEAD_NS
@@ -25,10 +25,10 @@ from openral.world.world_state import WorldStateTeller
 
 
 class WorldNode(LifecycleNode):
-    """Maps what the robot's depth sensors see and tells the state of the robot and its world."""
+    """Maps the depth sensors' measurements; publishes the state of the robot and its world."""
 
     def __init__(self, key: Secret, **options: Any) -> None:
-        """`key`: of the run; it seals the map and opens what the HAL seals."""
+        """`key` is the run's: it seals the map and opens what the HAL seals."""
         super().__init__("world", **options)
         self._sealed = partial(subscribe_sealed, self, key)
         self._key = key
@@ -55,7 +55,7 @@ class WorldNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_activate(self, previous: State) -> Outcome:
-        """Begins to listen and to tell."""
+        """Starts subscriptions and publishers."""
         kind = "sensor_msgs/msg/JointState"
         joints = self._sealed(kind, JOINT_STATES, self._on_joints, SENSOR)
         self._undo.append(partial(self.destroy_subscription, joints))
@@ -66,20 +66,20 @@ class WorldNode(LifecycleNode):
         return Outcome.SUCCESS
 
     def on_deactivate(self, previous: State) -> Outcome:
-        """Falls silent."""
+        """Ends subscriptions and publishers."""
         while self._undo:
             self._undo.pop()()
         return Outcome.SUCCESS
 
     def on_cleanup(self, previous: State) -> Outcome:
-        """Gives everything back."""
+        """Deactivates and releases all resources."""
         self.on_deactivate(previous)
         self._undo_configured()
         self.mapping = None
         return Outcome.SUCCESS
 
     def on_shutdown(self, previous: State) -> Outcome:
-        """Leaves."""
+        """Deactivates and releases the transform listener."""
         self.on_deactivate(previous)
         if previous is not State.UNCONFIGURED:
             self._undo_configured()
@@ -94,7 +94,7 @@ class WorldNode(LifecycleNode):
 
     def _forget_twice(self) -> None:
         self._forget()
-        # By then all that waited when time went back has been heard; it belongs to the old time.
+        # By then all messages queued at the jump have been received; they belong to the old time.
         self.in_executor(self._forget)
 
     def _forget(self) -> None:
@@ -105,13 +105,13 @@ class WorldNode(LifecycleNode):
             self.mapping.forget()
 
     def _on_joints(self, message: Any) -> None:
-        # Sealed by the owner of the clock, whose own message may still be on its way.
+        # Sealed by the owner of the clock, whose clock message may still be in transit.
         if self.clock.simulated is not None:
             self.clock.simulated.advance(stamp_ns(message))
         self._readings.take(message)
         stamp = self._readings.stamp_ns
         ahead = stamp - self.now()
-        if ahead > AHEAD_NS:  # remembered, it would hide all that come in time
+        if ahead > AHEAD_NS:  # stored, it would mask all correctly stamped ones
             text = "joint states are stamped ahead of the clock"
             self.log.error(text, by_s=round(ahead / NS, 2), once="ahead")
         elif self._readings.complete:

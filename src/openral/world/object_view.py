@@ -1,4 +1,4 @@
-"""ObjectView: all objects that are told of, known and seen, in the base frame as it is now."""
+"""ObjectView: all known and perceived objects, in the present base frame."""
 
 from __future__ import annotations
 
@@ -6,58 +6,58 @@ import copy
 from typing import Any, NamedTuple
 
 from openral.errors import ConfigError, TransformError, choices
+from openral.graph.states import SensorState
+from openral.graph.topics import WORLD
+from openral.graph.world_lists import WorldLists
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
+from openral.ros.stamps import stamp_ns, time_message
 from openral.ros.tf import Buffer
 from openral.ros.tf.rigid import Rigid, from_message
-from openral.safety.surroundings import stamp_ns
-from openral.safety.topics import WORLD
-from openral.safety.world_lists import WorldLists
 from openral.world import topics
-from openral.world.sensor_watch import AHEAD_NS, Health
+from openral.world.sensor_watch import AHEAD_NS
 
 _SEEN_AGE_S = 1.0
 _REMEMBERED = 10.0
-"""For so many times its age limit it is said of a list that it is too old; then it is forgotten."""
+"""A list is reported as stale for up to this many times its age limit, then dropped."""
 
 
 class Around(NamedTuple):
-    """What there is, and how well that is known."""
+    """Obstacles and objects around the robot, with the health of their sources."""
 
     obstacles: dict[str, Any]
     """Known CollisionPrimitives by id."""
     objects: dict[str, Any]
-    """Those that perception sees."""
+    """CollisionPrimitives that perception reports, by id."""
     health: list[Any]
-    """A SensorHealth for each list; none for a topic on which nobody tells anything."""
+    """A SensorHealth for each list; none for a topic on which nothing was received."""
 
 
 class ObjectView:
-    """Lists may be in the base frame as it was at their stamp, or in odometry's."""
+    """Lists may be in the base frame at the time of their stamp, or in the odometry frame."""
 
     def __init__(self, robot: RobotDescription) -> None:
         self._robot = robot
         self.forget()
 
     def forget(self) -> None:
-        """Nothing was ever told."""
+        """Drops all that was received."""
         self._known: WorldLists[Any] = WorldLists(lambda message: message)
         self._seen: Any = None
         self._odom: Any = None
         self._trail = Buffer()
 
     def take_known(self, message: Any, source: int, now_ns: int) -> None:
-        """A publisher's list of known objects."""
+        """Receives a publisher's list of known objects."""
         self._known.take(message, source, now_ns)
 
     def take_seen(self, message: Any) -> None:
-        """What perception sees now."""
+        """Receives the list of objects that perception reports."""
         self._seen = message
 
     def take_odom(self, odom: Any) -> None:
-        """Where a mobile base is."""
+        """Receives the odometry of a mobile base."""
         self._odom = odom
         at = odom.pose.pose.position
         place = msg.Transform(msg.Vector3(at.x, at.y, at.z), odom.pose.pose.orientation)
@@ -66,11 +66,11 @@ class ObjectView:
 
     @property
     def seen_ns(self) -> int:
-        """When perception saw what it sees; 0: it has never told."""
+        """Stamp of perception's last list in ns; 0: none."""
         return 0 if self._seen is None else stamp_ns(self._seen)
 
     def now(self, now_ns: int) -> Around:
-        """All that can be placed; what had to be left out is said to be stale."""
+        """All objects whose pose is known; lists that had to be omitted are reported as stale."""
         around = Around({}, {}, [])
         limit = self._robot.safety.world_max_age_s
         self._known.forget_old(now_ns, _REMEMBERED * limit)
@@ -80,15 +80,15 @@ class ObjectView:
             lists = [(told, WORLD, limit, around.obstacles) for told in self._known.all()]
         except ConfigError as error:
             lists, stamp = [], self._known.stamp_ns
-            around.health.append(_health(WORLD, Health.MISCONFIGURED, stamp, str(error)))
+            around.health.append(_health(WORLD, SensorState.MISCONFIGURED, stamp, str(error)))
         if self._seen is not None:
             lists.append((self._seen, topics.OBJECTS, _SEEN_AGE_S, around.objects))
         for told, topic, limit_s, found in lists:
-            state, detail = Health.OK, ""
+            state, detail = SensorState.OK, ""
             try:
                 found.update(self._placed(told, now_ns, limit_s))
             except TransformError as error:
-                state, detail = Health.STALE, str(error)
+                state, detail = SensorState.STALE, str(error)
             around.health.append(_health(topic, state, stamp_ns(told), detail))
         return around
 
@@ -106,7 +106,7 @@ class ObjectView:
         return {primitive.id: _seen_from(primitive, view) for primitive in told.primitives}
 
     def _view(self, frame: str, stamp: int) -> Rigid:
-        """A frame of that time in the present base frame; TransformError where nobody knows."""
+        """Pose of a frame at that time in the present base frame; TransformError if unknown."""
         base = self._robot.base_frame
         if not self._robot.base_joints and frame == base:
             return Rigid.identity()
@@ -132,5 +132,5 @@ def _seen_from(primitive: Any, view: Rigid) -> Any:
     return seen
 
 
-def _health(topic: str, state: Health, stamp: int, detail: str) -> Any:
+def _health(topic: str, state: SensorState, stamp: int, detail: str) -> Any:
     return msg.SensorHealth(name=topic, state=state, stamp=time_message(stamp), detail=detail)

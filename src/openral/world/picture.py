@@ -1,4 +1,4 @@
-"""What the robot believes as a picture: voxels, its own capsules, and what the kernel said last."""
+"""Renders a world snapshot: voxels, the robot's capsules, and the kernel's last verdict."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from openral.safety.obstacles import VoxelGrid
+from openral.graph.obstacles import VoxelGrid
 
 Matrix = NDArray[np.float64]
 Colour = tuple[int, int, int]
 Shape = tuple[float, Callable[[ImageDraw.ImageDraw], None]]
-"""A depth, and what draws there."""
+"""A depth, and the function that draws at it."""
 _BAND = 88
 _RING = 12
 _COLUMNS = 120
@@ -33,7 +33,7 @@ _FACES = (
 
 
 class Eye:
-    """A camera that looks at a point from behind, above and aside."""
+    """A virtual camera that looks at a point from behind, above and to the side."""
 
     def __init__(self, target: Sequence[float], yaw: float, size: tuple[int, int]) -> None:
         away = np.array([np.cos(yaw + 2.6), np.sin(yaw + 2.6), 0.75])
@@ -46,7 +46,7 @@ class Eye:
         self._size, self.focal = size, 1.1 * size[1]
 
     def see(self, points: Matrix) -> tuple[Matrix, Matrix]:
-        """Pixels and depths."""
+        """Pixel coordinates (..., 2) and depths (...) in m of points (..., 3)."""
         local = (points - self.place) @ self._axes.T
         depth = local[..., 2]
         safe = np.maximum(depth, 1e-3)
@@ -64,10 +64,10 @@ def world_picture(
     hit_shapes: Sequence[int] = (),
     size: tuple[int, int] = (960, 720),
 ) -> Image.Image:
-    """Draws occupied cells and capsules (rows of ends and radius, in the grid's frame).
+    """Renders occupied cells and the capsules `body` (n, 7): ends and radius, in the grid's frame.
 
-    `base` is the base's x, y and yaw there. The cell at `hit_point`, with a ring around it, and
-    `hit_shapes` are drawn red, wherever they are.
+    `base` is the base's x, y and yaw there; `lines` is the caption. The cell at `hit_point`, with
+    a ring around it, and `hit_shapes` are drawn red, even where hidden.
     """
     x, y, yaw = base
     eye = Eye((x + 0.4 * np.cos(yaw), y + 0.4 * np.sin(yaw), 0.6), yaw, size)
@@ -76,7 +76,7 @@ def world_picture(
     shapes = [*_cells(grid, eye, hit_point), *_capsules(body, eye)]
     for _, paint in sorted(shapes, key=lambda shape: -shape[0]):
         paint(draw)
-    for _, paint in _capsules(body[list(hit_shapes)], eye, outline=True):  # whatever is before them
+    for _, paint in _capsules(body[list(hit_shapes)], eye, outline=True):  # even where hidden
         paint(draw)
     if hit_point is not None:
         _ring(draw, eye, hit_point)
@@ -89,7 +89,7 @@ def world_picture(
 
 
 def _ring(draw: ImageDraw.ImageDraw, eye: Eye, point: tuple[float, float, float]) -> None:
-    """In front of everything: a cell is small, and often hidden by what would have met it."""
+    """Drawn over everything: a cell is small, and often hidden by the link that would hit it."""
     (x, y), depth = eye.see(np.array(point))
     if depth > 0.1:
         box = (x - _RING, y - _RING, x + _RING, y + _RING)

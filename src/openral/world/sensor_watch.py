@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any
 
+from openral.graph.states import SensorState
 from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.node import time_message
+from openral.ros.stamps import time_message
 
 _SKEW_NS = 10_000_000
 AHEAD_NS = 50_000_000
 """A stamp further ahead of the clock than this is no time of a measurement."""
-
-
-class Health(IntEnum):
-    """As in SensorHealth."""
-
-    OK = 0
-    SILENT = 1
-    STALE = 2
-    BLIND = 3
-    MISCONFIGURED = 4
 
 
 class SensorWatch:
@@ -32,7 +22,7 @@ class SensorWatch:
         self._limit = max_age_s
         self.stamp_ns = 0
         """When the last usable measurement was taken; 0: never."""
-        self._fault: tuple[Health, str] | None = None
+        self._fault: tuple[SensorState, str] | None = None
         self._heard = False
         self._rate = 0.0
 
@@ -45,7 +35,7 @@ class SensorWatch:
         self.stamp_ns = stamp_ns
         self._heard, self._fault = True, None
 
-    def failed(self, state: Health, detail: str) -> None:
+    def failed(self, state: SensorState, detail: str) -> None:
         """A measurement came that cannot be used."""
         self._heard, self._fault = True, (state, detail)
 
@@ -53,17 +43,17 @@ class SensorWatch:
         """Time was set back: nothing was ever heard."""
         self.stamp_ns, self._fault, self._heard, self._rate = 0, None, False, 0.0
 
-    def state(self, now_ns: int) -> tuple[Health, str]:
+    def state(self, now_ns: int) -> tuple[SensorState, str]:
         """The present state, and a sentence if it is not OK."""
         if self._fault is not None:
             return self._fault
         if not self._heard:
-            return Health.SILENT, "nothing was ever heard from it"
+            return SensorState.SILENT, "nothing was ever heard from it"
         age = now_ns - self.stamp_ns
         if not -_SKEW_NS <= age <= self._limit * NS:
             text = f"last measured {age / NS:.2f} s ago (limit {self._limit:g} s)"
-            return Health.STALE, text
-        return Health.OK, ""
+            return SensorState.STALE, text
+        return SensorState.OK, ""
 
     def message(self, now_ns: int) -> Any:
         """As SensorHealth."""
@@ -72,6 +62,6 @@ class SensorWatch:
             name=self.name,
             state=int(state),
             stamp=time_message(self.stamp_ns),
-            rate=self._rate if state is Health.OK else 0.0,
+            rate=self._rate if state is SensorState.OK else 0.0,
             detail=detail,
         )

@@ -1,4 +1,4 @@
-"""Names of the topics and services that the world's node adds to the graph."""
+"""Names of the topics and services that the world node adds to the graph."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ CLEAR = "/openral/clear_map"
 
 
 def depth(sensor: str) -> str:
-    """A depth camera's pictures."""
+    """Topic of a depth camera's images."""
     return f"/openral/cameras/{sensor}/depth"
 
 
 def points(sensor: str) -> str:
-    """A depth camera's clouds."""
+    """Topic of a depth camera's point clouds."""
     return f"/openral/cameras/{sensor}/points"
 
 
 def camera_info(sensor: str) -> str:
-    """A camera's lens."""
+    """Topic of a camera's intrinsics."""
     return f"/openral/cameras/{sensor}/camera_info"

@@ -1,4 +1,4 @@
-"""A depth camera's views on their way into the map: checked, then placed in the world."""
+"""ViewQueue: a depth camera's measurements, checked and queued for insertion into the map."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import ConfigError, choices
+from openral.graph.states import SensorState
 from openral.manifest.sensor import DepthCamera
 from openral.ros.clock import NS
-from openral.safety.surroundings import stamp_ns
+from openral.ros.stamps import stamp_ns
 from openral.world.depth_reading import depth_of, lens_of, points_of
-from openral.world.sensor_watch import AHEAD_NS, Health, SensorWatch
+from openral.world.sensor_watch import AHEAD_NS, SensorWatch
 from openral.world.voxel_map import Lens
 from openral.world.world_parameters import WorldParameters
 
@@ -26,7 +27,7 @@ _MOVED_M, _MOVED = 0.02, 0.01
 
 @dataclass
 class View:
-    """One measurement that waits to be placed."""
+    """One measurement that waits until its pose is known."""
 
     stamp_ns: int
     values: NDArray[np.float32] = field(repr=False)
@@ -37,7 +38,7 @@ class View:
 
 
 class ViewQueue:
-    """Takes a camera's messages, refuses what is no measurement, and keeps the newest few."""
+    """Receives a camera's messages, refuses invalid measurements, and keeps the newest few."""
 
     def __init__(
         self,
@@ -52,22 +53,22 @@ class ViewQueue:
         self._now = now
         self._info: Any = None
         self._first: tuple[View, Matrix] | None = None
-        """When and from where the present content came first."""
+        """The first view with the present content, and the camera's pose at that time."""
         self._newest = 0
 
     def take_info(self, info: Any) -> None:
-        """Hears the lens."""
+        """Receives a CameraInfo."""
         self._info = info
 
     def take_depth(self, image: Any) -> None:
-        """Hears a picture."""
+        """Receives a depth Image."""
         if self._info is None:
-            self.watch.failed(Health.MISCONFIGURED, "pictures come, but no camera_info")
+            self.watch.failed(SensorState.MISCONFIGURED, "pictures come, but no camera_info")
             return
         self._take(image, lambda: (depth_of(image, self._info), lens_of(self._info)))
 
     def take_points(self, cloud: Any) -> None:
-        """Hears a cloud."""
+        """Receives a PointCloud2."""
         self._take(cloud, lambda: (points_of(cloud), None))
 
     def _take(self, message: Any, read: Any) -> None:
@@ -77,16 +78,16 @@ class ViewQueue:
                 raise ConfigError(f"frame '{frame}'; {choices(frame, [wanted])}")
             values, lens = read()
         except ConfigError as error:
-            self.watch.failed(Health.MISCONFIGURED, str(error))
+            self.watch.failed(SensorState.MISCONFIGURED, str(error))
             return
         stamp, now = stamp_ns(message), self._now()
-        if stamp > now + AHEAD_NS:  # remembered, it would hide all that come in time
+        if stamp > now + AHEAD_NS:  # stored, it would mask all correctly stamped ones
             text = f"stamped {(stamp - now) / NS:.2f} s ahead of the clock (at most 0.05 s)"
-            self.watch.failed(Health.MISCONFIGURED, text)
+            self.watch.failed(SensorState.MISCONFIGURED, text)
             return
         if self._newest > now + AHEAD_NS:  # the clock was set back
             self.forget()
-        if stamp <= self._newest:  # sent again, or late
+        if stamp <= self._newest:  # a repeated or late message
             return
         self._newest = stamp
         depth = values if lens is not None else values[:, 2]
@@ -95,12 +96,15 @@ class ViewQueue:
             seen = float(np.mean((depth >= near) & (depth < np.inf))) if depth.size else 0.0
         if seen < self._least:
             text = f"only {seen:.1%} of it is a measured distance (least {self._least:.1%})"
-            self.watch.failed(Health.BLIND, text)
+            self.watch.failed(SensorState.BLIND, text)
             return
         self.waiting.append(View(stamp, values, lens, zlib.crc32(values.tobytes())))
 
     def frozen(self, view: View, camera: Matrix) -> str:
-        """Why the very same content cannot be a new measurement; empty: it can."""
+        """Why identical content cannot be a new measurement; empty: it can.
+
+        `camera` is the pose of the camera in the map's frame, 4×4.
+        """
         if self._first is None or self._first[0].print != view.print:
             self._first = view, camera
             return ""
@@ -115,7 +119,7 @@ class ViewQueue:
         return ""
 
     def forget(self) -> None:
-        """Time was set back."""
+        """Drops all views: time was set back."""
         self.waiting.clear()
         self._first, self._newest = None, 0
         self.watch.forget()

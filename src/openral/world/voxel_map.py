@@ -1,4 +1,4 @@
-"""VoxelMap: what depth sensors have seen around the robot; the work is done in C++."""
+"""VoxelMap: an occupancy map of the robot's surroundings from depth sensors, computed in C++."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from numpy.typing import NDArray
 
 from openral import _core
 from openral.errors import ConfigError
-from openral.safety.obstacles import VoxelGrid
+from openral.graph.obstacles import VoxelGrid
 
 Matrix = NDArray[np.float64]
 Shapes = NDArray[np.float64]
-"""Capsules, one a row: two ends and a radius."""
+"""Capsules (n, 7): two ends and a radius, in m."""
 NO_SHAPES: Shapes = np.zeros((0, 7))
 _BLOCK = 8
 
 
 @dataclass(frozen=True)
 class MapOptions:
-    """How a map is laid out and how fast it changes its mind."""
+    """Layout of a map, and how fast the state of its cells changes."""
 
     resolution_m: float = 0.025
-    """Edge of a cell."""
+    """Edge length of a cell."""
     size_m: tuple[float, float, float] = (4.0, 4.0, 2.0)
-    """The window around the robot; rounded up to whole blocks of cells."""
+    """Size of the window around the robot; rounded up to whole blocks of cells."""
     low_m: float = -0.2
-    """Where the window begins, above the base. Lower things, such as the floor, are left out."""
+    """Lower end of the window, above the base. Lower things, such as the floor, are ignored."""
     padding_m: float = 0.05
-    """Around the robot's body: what is measured there is taken for the body itself."""
+    """Padding of the robot's body: measurements within it are attributed to the body itself."""
     hit: int = 3
     """Weight of a view in which a cell is hit."""
     miss: int = 1
-    """Weight of a view that looks through a cell."""
+    """Weight of a view that sees through a cell."""
     low: int = -4
-    """No cell is freer than this: two views bring an obstacle back."""
+    """Lower bound of a cell's evidence: two views bring an obstacle back."""
     high: int = 9
-    """No cell is more occupied than this: ten views clear one that was seen for long."""
+    """Upper bound of a cell's evidence: ten views clear one that was seen for long."""
     share: float = 0.04
-    """Part of a cell's cross-section that must be hit in a depth picture; less is noise."""
+    """Fraction of a cell's cross-section that must be hit in a depth image; less is noise."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Lens:
 
 
 class VoxelMap:
-    """A window of cells on a lattice that stands still; it rolls along by whole cells."""
+    """A window of cells on a fixed lattice; it moves with the robot by whole cells."""
 
     def __init__(self, options: MapOptions | None = None) -> None:
         self.options = options or MapOptions()
@@ -73,22 +73,22 @@ class VoxelMap:
             )
         except ValueError as error:
             raise ConfigError(f"voxel map: {error}") from error
-        # The lowest layer is fixed, so that the floor never rolls in.
+        # The lowest layer is fixed, so that the floor never enters the window.
         self._middle = o.low_m + self.dims[2] * o.resolution_m / 2
 
     @property
     def origin(self) -> tuple[float, float, float]:
-        """Lowest corner of cell (0, 0, 0)."""
+        """Lowest corner of cell (0, 0, 0) in the lattice's frame, in m."""
         x, y, z = self._core.origin
         return x, y, z
 
     @property
     def memory(self) -> int:
-        """Bytes that it holds."""
+        """Memory in use, in bytes."""
         return self._core.memory
 
     def follow(self, x: float, y: float, z: float = 0.0) -> None:
-        """Rolls the window to a base that is there; what leaves it is forgotten."""
+        """Moves the window to a base at this position in m; cells that leave it are forgotten."""
         try:
             self._core.recentre((x, y, z + self._middle))
         except ValueError as error:
@@ -103,10 +103,11 @@ class VoxelMap:
         body: Shapes = NO_SHAPES,
         held: Shapes = NO_SHAPES,
     ) -> _core.ViewReport:
-        """Takes a depth picture; `camera` is its optical frame in the lattice, 4×4.
+        """Inserts a depth image (height, width) in m; `camera` is its optical frame's pose, 4×4.
 
-        +inf means nothing within range; NaN and zero mean not measured. Nothing within the padding
-        of `body` and `held` becomes an obstacle, and where the body is, none is any more.
+        Poses and shapes are in the lattice's frame. +inf means nothing within range; NaN and zero
+        mean not measured. Nothing within the padding of `body` and attached objects (`held`)
+        becomes an obstacle, and obstacles inside the body are cleared.
         """
         try:
             return self._core.insert_depth(
@@ -129,7 +130,7 @@ class VoxelMap:
         body: Shapes = NO_SHAPES,
         held: Shapes = NO_SHAPES,
     ) -> _core.ViewReport:
-        """Takes a cloud of points in the frame of a sensor that is at `sensor` in the lattice."""
+        """Inserts points (n, 3) in m in the frame of a sensor whose pose is `sensor`, 4×4."""
         try:
             return self._core.insert_points(
                 points=np.ascontiguousarray(points, np.float32).reshape(-1, 3),
@@ -143,48 +144,47 @@ class VoxelMap:
             raise ConfigError(f"cloud: {error}") from error
 
     def hide(self, shapes: Shapes) -> None:
-        """What stood there was taken away: it is not told, nor what is a cell's width around it,
-        until something is seen there again."""
+        """Suppresses occupancy in `shapes`, padded by one cell, until observed again."""
         self._core.hide(np.ascontiguousarray(shapes), self.options.resolution_m)
 
     def show(self) -> None:
-        """Nothing is hidden any more: all that was seen is told."""
+        """Ends all suppression of `hide`: all observed occupancy is reported again."""
         self._core.show()
 
     def assume_free(self, shapes: Shapes) -> None:
-        """What is unknown around the robot, where it stands when the map begins, is free."""
+        """Marks unknown cells around the robot as free, at its pose when the map begins."""
         self._core.assume_free(np.ascontiguousarray(shapes), 2 * self.options.padding_m)
 
     def decay(self, body: Shapes) -> None:
-        """All that is known fades by one step, but what is free around the robot stays free."""
+        """Fades all evidence by one step, except that free cells around the robot stay free."""
         self._core.decay(np.ascontiguousarray(body), 2 * self.options.padding_m)
 
     def forget(self) -> None:
-        """Everything is unknown again."""
+        """Makes all cells unknown."""
         self._core.reset()
 
     def occupied_bits(self) -> NDArray[np.uint8]:
-        """One bit a cell, x fastest, as OccupancyVoxels has them."""
+        """Occupied cells, one bit per cell, x fastest, as in OccupancyVoxels."""
         return self._core.occupied()
 
     def unknown_bits(self) -> NDArray[np.uint8]:
-        """The same for cells that nobody has seen."""
+        """Cells never observed, in the same layout."""
         return self._core.unknown()
 
     def grid(self) -> VoxelGrid:
-        """The occupied cells as the kernel takes them."""
+        """The occupied cells in the kernel's format."""
         return VoxelGrid(
             self.unpacked(self.occupied_bits()), self.origin, self.options.resolution_m
         )
 
     def unpacked(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Bits as an array by x, y and z."""
+        """Bits as an array of shape (nx, ny, nz)."""
         nx, ny, nz = self.dims
         flat = np.unpackbits(bits, count=nx * ny * nz, bitorder="little")
         return np.ascontiguousarray(flat.reshape(nz, ny, nx).transpose(2, 1, 0))
 
     def centres(self, bits: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Middles of the cells whose bits are set, one a row."""
+        """Centres (n, 3) in m of the cells whose bits are set."""
         nx, ny, nz = self.dims
         set_ = np.flatnonzero(np.unpackbits(bits, count=nx * ny * nz, bitorder="little"))
         out = np.empty((len(set_), 3), np.float32)

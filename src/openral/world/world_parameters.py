@@ -1,4 +1,4 @@
-"""Parameters of the world's node: given when it starts, fixed from then on."""
+"""Parameters of the world node, fixed once it has started."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import ClassVar
 from openral.errors import ConfigError, choices
 from openral.manifest.robot import RobotDescription
 from openral.manifest.sensor import DepthCamera
-from openral.ros.node_settings import Choices, NodeSettings, Ranges
+from openral.ros.parameters.node_settings import Choices, NodeSettings, Ranges
 from openral.world.voxel_map import MapOptions
 
 ODOM_FRAME = "odom"
 FLOOR_M = 0.05
-"""What is lower than this does not stop a robot that drives: it is the floor, seen with noise."""
+"""What is lower than this does not stop a mobile robot: it is the floor, measured with noise."""
 
 
 @dataclass(frozen=True)
 class WorldParameters(NodeSettings):
-    """How the map is made and how often the state is told."""
+    """How the map is made and how often the state is published."""
 
     RANGES: ClassVar[Ranges] = {
         "resolution_m": (0.005, 0.5),
@@ -39,36 +39,36 @@ class WorldParameters(NodeSettings):
     sensors: str = ""
     """Depth sensors to map, separated by commas; all of the manifest's where empty."""
     input: str = "depth"
-    """What to map: depth pictures or point clouds."""
+    """What to map: depth images or point clouds."""
     unknown: str = "free"
-    """What a cell that nobody has seen counts as: free or occupied."""
+    """What a cell that was never observed counts as: free or occupied."""
     frame: str = ""
-    """The frame in which the map stands still; odom for robots that drive, else the base frame."""
+    """The frame in which the map is fixed; odom for mobile robots, else the base frame."""
     resolution_m: float = 0.025
-    """Edge of a cell."""
+    """Edge length of a cell."""
     size_m: float = 4.0
     """Length and width of the window around the robot."""
     height_m: float = 2.0
     """Height of the window."""
     low_m: float = -1.0
-    """Where the window begins above the base; below −0.5: the floor for robots that drive, else
+    """Lower end of the window above the base; below −0.5: the floor for mobile robots, else
     0.2 m under the base."""
     padding_m: float = 0.05
-    """Around the robot's body: what is measured there is taken for the body."""
+    """Padding of the robot's body: measurements within it are attributed to the body."""
     decay_s: float = 0.0
-    """Every so often all evidence fades by one step; 0: never."""
+    """Interval at which all evidence fades by one step; 0: never."""
     least_seen: float = 0.02
-    """A picture with a smaller share of measured pixels is blind."""
+    """A view with a smaller share of measured values is reported as blind."""
     same_picture_s: float = 0.0
-    """The very same content for longer than this is no measurement, and stale; 0: only if the
+    """Identical content for longer than this is no measurement, and stale; 0: only if the
     camera moves, for simulations without noise."""
     state_hz: float = 30.0
-    """How often the world state is told."""
+    """How often the world state is published."""
     health_hz: float = 5.0
-    """How often an unhealthy map is told."""
+    """How often an unhealthy map is published."""
 
     def depth_sensors(self, robot: RobotDescription) -> list[DepthCamera]:
-        """The cameras to map."""
+        """The depth cameras to map."""
         known = {s.name: s for s in robot.sensors if isinstance(s, DepthCamera)}
         names = [word.strip() for word in self.sensors.split(",") if word.strip()]
         for name in names:
@@ -79,7 +79,7 @@ class WorldParameters(NodeSettings):
         return [known[name] for name in names] if names else list(known.values())
 
     def fixed_frame(self, robot: RobotDescription) -> str:
-        """Where the lattice stands still."""
+        """The frame in which the lattice is fixed."""
         return self.frame or (ODOM_FRAME if robot.base_joints else robot.base_frame)
 
     def map_options(self, robot: RobotDescription) -> MapOptions:

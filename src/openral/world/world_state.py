@@ -1,4 +1,4 @@
-"""WorldState: the robot and what is around it at one time, for skills to read."""
+"""WorldStateTeller: publishes the state of the robot and its surroundings for skills."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openral.graph.joint_readings import JointReadings
 from openral.graph.sealed import Secret, subscribe_sealed
+from openral.graph.states import SensorState
+from openral.graph.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
 from openral.manifest.kinematics import matrix
 from openral.manifest.robot import RobotDescription
 from openral.ros import msg
-from openral.ros.node import Node, time_message
+from openral.ros.node.node import Node
+from openral.ros.stamps import stamp_ns, time_message
 from openral.ros.tf.rigid import Rigid
-from openral.safety.joint_readings import JointReadings
-from openral.safety.surroundings import stamp_ns
-from openral.safety.topics import LATCHED, ODOM, SAFETY_STATE, SENSOR, STATE, WORLD
 from openral.world import topics
 from openral.world.body import Body
 from openral.world.object_view import ObjectView
-from openral.world.sensor_watch import Health
 
 Matrix = NDArray[np.float64]
 _STEP_S = 1e-4
 
 
 class WorldStateTeller:
-    """Hears what is needed beyond the joints and makes WorldState messages of it."""
+    """Subscribes to what is needed beyond the joints and assembles WorldState messages."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class WorldStateTeller:
         self._objects = ObjectView(robot)
         self._safety: Any = None
         self._perceived: Callable[[], bool] = lambda: False
-        """Whether anybody tells of objects that are seen."""
+        """Whether there is a publisher of perceived objects."""
 
     def open(self, hz: float) -> list[Callable[[], None]]:
-        """Begins to listen and to tell; returns the calls that end it."""
+        """Starts subscriptions, and publishing at `hz`; returns the calls that end them."""
         node, hear = self._node, self._node.create_subscription
         with node.context.presence.one_announcement():
             self._states = node.create_publisher(msg.WorldState, topics.WORLD_STATE, STATE)
@@ -82,18 +82,18 @@ class WorldStateTeller:
             self._states.publish(self.message)
 
     def forget(self) -> None:
-        """Time was set back: what was told belongs to the old time."""
+        """Time was set back: drops received messages, which belong to the old time."""
         self._odom = None
         self._objects.forget()
 
     def message(self) -> Any:
-        """The state now."""
+        """The present state as a WorldState, stamped with the oldest of its sources."""
         measured = stamp = self._readings.stamp_ns
         around = self._objects.now(self._node.now())
         if seen := self._objects.seen_ns:
             stamp = min(stamp, seen)
         elif self._perceived():
-            silent = msg.SensorHealth(name=topics.OBJECTS, state=Health.SILENT)
+            silent = msg.SensorHealth(name=topics.OBJECTS, state=SensorState.SILENT)
             around.health.append(silent)
         state = msg.WorldState(
             joints=msg.JointState(

@@ -10,9 +10,10 @@ import time
 from typing import Any
 
 from openral.errors import ConfigError
-from openral.ros import Outcome, State, spin, types
-from openral.ros.given_parameters import given_parameters
-from openral.ros.lifecycle_node import LifecycleNode
+from openral.ros import Outcome, State, spin
+from openral.ros.codec import types
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.lifecycle.program import given_parameters
 
 NAMES = ("name", "fault", "use_sim_time")
 

@@ -8,8 +8,8 @@ import sys
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import NodeSpec, Plan, Pulse
 from openral.deploy.supervisor import Supervisor
-from openral.ros.dds_config import Network
 from openral.ros.qos import DEFAULT
+from openral.ros.transport.dds_config import Network
 
 MODULE = "tests.deploy.programs.small_node"
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from openral.manifest import load_robot
-from openral.ros import types
-from openral.ros.executor import spin
-from openral.ros.node import Node, time_message
+from openral.ros.codec import types
+from openral.ros.node.executor import spin
+from openral.ros.node.node import Node
 from openral.ros.qos import COMMAND, SENSOR
+from openral.ros.stamps import time_message
 
 PERIOD_S = 0.01
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from openral.graph import topics
 from openral.hal.topics import SCAN, camera
 from openral.manifest import load_robot
 from openral.ros.qos import SENSOR
-from openral.safety import topics
 from tests.ros.conftest import wait_until
 from tests.ros.interop.ros_process import end_ros, hear, start_ros, tell
 from tests.system.graph import ARMED, Deployment

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.ros import types
-from openral.ros.convert import from_dict, to_dict
+from openral.ros.codec import types
+from openral.ros.codec.convert import from_dict, to_dict
 from openral.ros.graph import Graph
 from openral.ros.qos import CLOCK, DEFAULT, LATCHED, SENSOR
 from tests.ros.interop.ros_process import end_ros, hear, start_ros, tell

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from openral.ros.schema import message_text
-from openral.ros.types import registry, type_hash
+from openral.ros.codec.schema import message_text
+from openral.ros.codec.types import registry, type_hash
 
 HERE = Path(__file__).parent
 VENV = HERE.parents[2] / ".venv-interop"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import time
 
-from openral.ros import names, types
-from openral.ros.dds_transport import DdsTransport
+from openral.ros import names
+from openral.ros.codec import types
 from openral.ros.qos import QoS
-from openral.ros.transport import EndpointSpec
+from openral.ros.transport.dds_transport import DdsTransport
+from openral.ros.transport.transport import EndpointSpec
 
 topic, kind, *payloads = sys.argv[1:]
 transport = DdsTransport()

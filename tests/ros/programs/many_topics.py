@@ -6,9 +6,9 @@ import resource
 
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 
-from openral.ros.dds_transport import DdsTransport
 from openral.ros.qos import DEFAULT
-from openral.ros.transport import EndpointSpec
+from openral.ros.transport.dds_transport import DdsTransport
+from openral.ros.transport.transport import EndpointSpec
 
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 transports = [DdsTransport() for _ in range(3)]

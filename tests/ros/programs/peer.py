@@ -7,12 +7,12 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from openral.ros import types
-from openral.ros.action_server import ActionServer
-from openral.ros.executor import spin
-from openral.ros.lifecycle_machine import Outcome, State
-from openral.ros.lifecycle_node import LifecycleNode
-from openral.ros.parameters import Descriptor
+from openral.ros.actions.server import ActionServer
+from openral.ros.codec import types
+from openral.ros.lifecycle.machine import Outcome, State
+from openral.ros.lifecycle.node import LifecycleNode
+from openral.ros.node.executor import spin
+from openral.ros.parameters.store import Descriptor
 from openral.ros.qos import LATCHED
 
 SKILL = "openral_msgs/action/ExecuteSkill"

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from openral.cli import app
 from openral.ros import msg
+from openral.ros.codec.types import encode
 from openral.ros.recording import Recording, RecordingWriter
-from openral.ros.types import encode
 
 JOINTS = "sensor_msgs/msg/JointState"
 MAIN = "from openral.cli import main; main()"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rosbags.highlevel import AnyReader
 
-from openral.ros import types
+from openral.ros.codec import types
 from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
 from tests.ros.conftest import inheriting, wait_until
 
@@ -21,7 +21,7 @@ import resource, sys
 from openral.errors import RecordingError
 from openral.ros import msg
 from openral.ros.recording import BackgroundWriter, RecordingWriter
-from openral.ros.types import encode
+from openral.ros.codec.types import encode
 import numpy as np
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -44,7 +44,7 @@ LOOP = """
 import itertools, sys, time
 from openral.ros import msg
 from openral.ros.recording import BackgroundWriter, RecordingWriter
-from openral.ros.types import encode
+from openral.ros.codec.types import encode
 from openral.signals import heed_signals
 heed_signals()
 data = encode(msg.String(data="hello"))

@@ -15,12 +15,12 @@ from rosbags.highlevel import AnyReader
 
 from openral.errors import RecordingError
 from openral.ros import msg
+from openral.ros.codec.schema import schema_text
+from openral.ros.codec.types import Message, encode, registry, type_hash
 from openral.ros.qos import DEFAULT, LATCHED, SENSOR
 from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
 from openral.ros.recording.bag_types import parse_schema
 from openral.ros.recording.rosbag2_metadata import parse_qos, qos_yaml
-from openral.ros.schema import schema_text
-from openral.ros.types import Message, encode, registry, type_hash
 
 JOINTS, IMAGE, CHUNK = (
     "sensor_msgs/msg/JointState",

@@ -14,13 +14,13 @@ import struct
 import sys
 import time
 
+from openral.graph import topics
 from openral.graph.time_lease import LeaseHolder
 from openral.ros.clock import NS
-from openral.ros.context import Context
-from openral.ros.dds_config import Network
-from openral.ros.executor import Executor
-from openral.ros.node import Node
-from openral.safety import topics
+from openral.ros.node.context import Context
+from openral.ros.node.executor import Executor
+from openral.ros.node.node import Node
+from openral.ros.transport.dds_config import Network
 from tests.ros.conftest import wait_until
 
 TELL_S = 0.02

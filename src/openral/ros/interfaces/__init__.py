@@ -1,1 +1,1 @@
-"""Interface files of standard ROS packages: the services and actions our nodes speak."""
+"""Interface files of standard ROS packages: the services and actions that openral's nodes use."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from openral.ros.message import Message
+from openral.ros.codec.message import Message
 from openral.ros.msg_types import builtin_interfaces
 from openral.ros.msg_types import geometry_msgs
 from openral.ros.msg_types import std_msgs

@@ -1,4 +1,4 @@
-"""A recording that is written on a thread of its own, so that no callback waits for a disk."""
+"""BackgroundWriter: writes a recording on its own thread, so that no callback waits for a disk."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _FLUSH_EVERY = 1.0
 class BackgroundWriter:
     """Takes messages from any thread and never blocks.
 
-    At most `most_bytes` wait to be written; what comes on top is lost and counted. An error of the
-    disk ends the writing, is told by `error`, and raised by `close`.
+    At most `most_bytes` are queued; further messages are dropped and counted in `lost`. A disk
+    error ends the writing, is available as `error`, and is raised by `close`.
     """
 
     def __init__(self, writer: RecordingWriter, most_bytes: int = 64 * 1024 * 1024) -> None:
@@ -40,29 +40,30 @@ class BackgroundWriter:
 
     @property
     def backlog(self) -> float:
-        """How much of the memory for waiting messages is used, 0 to 1."""
+        """Fraction of the queue's memory in use, 0 to 1."""
         return self._bytes / self._most
 
     @property
     def error(self) -> RecordingError | None:
-        """Why writing stopped, if it did."""
+        """The error that stopped writing, if any."""
         return self.writer.error
 
     def add_topic(self, topic: str, type_name: str, qos: QoS = DEFAULT) -> None:
-        """Announces a topic with the QoS to note down; call it before its first message."""
+        """Declares a topic with its offered QoS; call it before the topic's first message."""
         self._queue(0, partial(self.writer.add_topic, topic, type_name, qos))
 
     def write(
         self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int
     ) -> None:
-        """Queues one message."""
+        """Queues one message; see `RecordingWriter.write`."""
         job = partial(self.writer.write, topic, type_name, data, log_time, publish_time)
         self._queue(len(data), job)
 
     def close(self, within_s: float = math.inf) -> None:
-        """Writes what is waiting, completes the recording, and raises what went wrong.
+        """Writes what is queued, completes the recording, and raises the error if there was one.
 
-        What cannot be written `within_s` seconds is lost and counted; the rest is complete.
+        What cannot be written within `within_s` is dropped and counted; the recording is still
+        completed.
         """
         with self._changed:
             self._ending = True

@@ -1,16 +1,16 @@
-"""Types as a recording describes them: ours where they agree, else its own."""
+"""Types of a recording: openral's where the recorded schema agrees, else the recorded ones."""
 
 from __future__ import annotations
 
 from openral.errors import ConfigError, RecordingError, UnknownType
-from openral.ros.definitions import Definition, parse_msg
-from openral.ros.types import Registry, registry
+from openral.ros.codec.definitions import Definition, parse_msg
+from openral.ros.codec.types import Registry, registry
 
 _RULE = "=" * 80
 
 
 def registry_for(name: str, encoding: str, text: str) -> Registry:
-    """The registry that reads a type of a recording, by the schema stored with it."""
+    """The registry to decode a recorded type with, chosen by the schema stored with it."""
     if encoding != "ros2msg" or not text.strip():
         registry.definition(name)
         return registry

@@ -1,4 +1,4 @@
-"""Reads recordings: folders in rosbag2's layout, or MCAP files alone, complete or cut off."""
+"""Reads recordings: rosbag2 folders or single MCAP files, complete or truncated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 
 from openral.errors import RecordingError, choices
-from openral.ros.log import logger
+from openral.log import logger
+from openral.ros.codec.types import Registry
 from openral.ros.qos import QoS
 from openral.ros.recording.bag_types import registry_for
 from openral.ros.recording.rosbag2_metadata import parse_qos
-from openral.ros.types import Registry
 
-# A damaged file makes the MCAP library and its decompressors raise just about anything.
+# A damaged file can make the MCAP library and its decompressors raise almost any exception.
 _DAMAGE = Exception
 
 
@@ -35,12 +35,12 @@ class TopicInfo:
 
 @dataclass(frozen=True)
 class Record:
-    """One recorded message; it is decoded when `message` is first asked for."""
+    """One recorded message, decoded when `message` is first accessed."""
 
     topic: str
     type: str
     log_time: int
-    """When it was received, ns."""
+    """Time of reception in ns."""
     publish_time: int
     data: bytes
     registry: Registry = field(repr=False, compare=False)
@@ -52,7 +52,7 @@ class Record:
 
 
 class Recording:
-    """A recording on disk; iterate it for all messages, or ask `messages` for some."""
+    """A recording on disk; iterate over it for all messages, or call `messages` to filter."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -61,7 +61,7 @@ class Recording:
 
     @cached_property
     def topics(self) -> dict[str, TopicInfo]:
-        """What was recorded, by topic."""
+        """The recorded topics by name."""
         found: dict[str, TopicInfo] = {}
         for file in self.files:
             for schema, channel, count in self._channels(file):
@@ -81,7 +81,7 @@ class Recording:
         start: int | None = None,
         end: int | None = None,
     ) -> Iterator[Record]:
-        """Messages in the order they were received, of some topics or types, in [start, end) ns."""
+        """Messages in order of reception, filtered by topic, type and time [start, end) in ns."""
         for topic in topics or ():
             if topic not in self.topics:
                 hint = choices(topic, self.topics, "recorded topics")
@@ -125,7 +125,7 @@ class Recording:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    found = [file for file in path.glob("*.mcap") if file.is_file()]  # a FIFO would be waited for
+    found = [file for file in path.glob("*.mcap") if file.is_file()]  # opening a FIFO would block
     files = sorted(found, key=lambda file: (len(file.name), file.name))
     if not files:
         reason = "holds no .mcap file" if path.is_dir() else "does not exist"
@@ -134,7 +134,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _summary(stream: IO[bytes]) -> Any:
-    """The summary at the end, or None if the file was cut off before it."""
+    """The summary at the end of the file; None if the file was truncated before it."""
     try:
         return make_reader(stream).get_summary()
     except _DAMAGE:
@@ -168,7 +168,7 @@ def _records(
 
 
 def _intact(stream: IO[bytes], file: Path) -> Iterator[tuple[Schema, Channel, Message]]:
-    """All messages up to where the file was cut off."""
+    """All messages up to where the file was truncated."""
     stream.seek(0)
     schemas: dict[int, Schema] = {}
     channels: dict[int, Channel] = {}

@@ -1,4 +1,4 @@
-"""Records topics of a live graph, those that appear later included."""
+"""Recorder: records topics of a live graph, including those that appear later."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Protocol
 
 from openral.errors import UnknownType
+from openral.ros.codec.types import type_name
 from openral.ros.graph import Graph, TopicEntry
 from openral.ros.qos import QoS
-from openral.ros.types import type_name
 
 if TYPE_CHECKING:
-    from openral.ros.node import Node
-    from openral.ros.subscription import Subscription
+    from openral.ros.node.node import Node
+    from openral.ros.node.subscription import Subscription
 
-# Long enough for a burst that arrives while Python is busy elsewhere.
+# Queue depth in messages: enough for a burst that arrives while Python is busy elsewhere.
 _DEPTH = 1000
 
 
 class Sink(Protocol):
-    """Takes messages: a BackgroundWriter, or a RecordingWriter where waiting for a disk is fine."""
+    """A BackgroundWriter, or a RecordingWriter where the caller may wait for the disk."""
 
     def add_topic(self, topic: str, type_name: str, qos: QoS) -> None:
-        """Announces a topic."""
+        """Declares a topic with its offered QoS."""
 
     def write(
         self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int
     ) -> None:
-        """Takes one message."""
+        """Takes one message as CDR bytes; times in ns."""
 
 
 class Recorder:
-    """Subscribes through a node to what it is asked for and hands the bytes to a writer.
+    """Subscribes through a node to the requested topics and passes their bytes to a writer.
 
-    Call `look` now and then (a timer will do): it finds new topics, and subscribes anew where a
-    publisher has come whose promises are weaker. `topics` None means all but hidden ones.
+    Call `look` periodically (e.g. from a timer): it finds new topics, and resubscribes where the
+    QoS that all publishers offer has changed. `topics` None records all but hidden ones; `exclude`
+    is a regular expression of topics to leave out; `now` returns the log time in ns.
     """
 
     def __init__(
@@ -57,11 +58,11 @@ class Recorder:
 
     @property
     def missing(self) -> list[str]:
-        """Topics that were asked for by name and have not appeared."""
+        """Topics that were requested by name and have not appeared."""
         return sorted((self._topics or set()) - self.subscriptions.keys() - self.skipped.keys())
 
     def look(self) -> None:
-        """Subscribes to what has appeared since the last look."""
+        """Subscribes to topics that have appeared since the last call."""
         found = [e for e in self._graph.topics() if e.publishers and self._wanted(e.name)]
         if any(entry.name not in self.subscriptions for entry in found):
             with self._node.context.presence.one_announcement():
@@ -74,7 +75,7 @@ class Recorder:
             self._subscribe(entry)
 
     def close(self) -> None:
-        """Ends all subscriptions."""
+        """Closes all subscriptions."""
         with self._node.context.presence.one_announcement():
             for subscription in self.subscriptions.values():
                 self._node.destroy_subscription(subscription)

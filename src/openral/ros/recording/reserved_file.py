@@ -1,4 +1,4 @@
-"""A file that always has room left to be finished properly, even on a full disk."""
+"""ReservedFile: reserves disk space ahead, so that a file can be completed on a full disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEEP_SIZE = 1
 
 
 class ReservedFile:
-    """Write-only; `reserve` claims disk space before it is needed. Closing gives back the rest."""
+    """A write-only file; `reserve` claims disk space in advance, `close` frees what is unused."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb")
@@ -23,26 +23,26 @@ class ReservedFile:
         self._can_reserve = True
 
     def reserve(self, size: int) -> None:
-        """Makes sure that `size` more bytes can be written; OSError if there is no room."""
+        """Ensures that `size` more bytes can be written; OSError if there is no space."""
         need = self._position + size
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         if limit != resource.RLIM_INFINITY and need > limit:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         if need <= self._reserved or not self._can_reserve:
             return
-        # A larger step saves calls; near the end of the disk only what is needed counts.
+        # A larger step saves calls; on a nearly full disk only what is needed is reserved.
         for target in (need + _STEP, need):
             code = _fallocate(self._file.fileno(), self._reserved, target - self._reserved)
             if code == 0:
                 self._reserved = target
                 return
             if code not in _FULL:
-                self._can_reserve = False  # this system cannot: writing will tell
+                self._can_reserve = False  # unsupported here: a write reports a full disk
                 return
         raise OSError(code, os.strerror(code))
 
     def write(self, data: bytes) -> int:
-        """Appends."""
+        """Appends `data`; returns the number of bytes written."""
         written = self._file.write(data)
         self._position += written
         return written
@@ -52,11 +52,11 @@ class ReservedFile:
         return self._position
 
     def flush(self) -> None:
-        """Hands what is buffered to the operating system."""
+        """Passes buffered data to the operating system."""
         self._file.flush()
 
     def close(self) -> None:
-        """Gives back what was reserved and not used, and waits until the disk has the rest."""
+        """Frees what was reserved and not used, and waits until the data is on disk."""
         try:
             self._file.flush()
             os.ftruncate(self._file.fileno(), self._position)
@@ -66,9 +66,9 @@ class ReservedFile:
 
 
 def _fallocate(descriptor: int, start: int, size: int) -> int:
-    """Claims blocks without changing the file's size; 0 or an errno.
+    """Allocates blocks without changing the file's size; returns 0 or an errno.
 
-    os.posix_fallocate would make the file longer, and a killed recording end in zeros.
+    os.posix_fallocate would extend the file, and a killed recording would end in zeros.
     """
     call = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
     if call is None:

@@ -1,4 +1,4 @@
-"""rosbag2's metadata.yaml (version 9, as Jazzy writes it) and its way of writing QoS."""
+"""rosbag2's metadata.yaml (version 9, as written by Jazzy) and its encoding of QoS."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RecordedTopic:
 
 
 def qos_profile(qos: QoS) -> dict[str, Any]:
-    """The profile that a publisher offered, in rosbag2's words."""
+    """A publisher's offered QoS in rosbag2's terms."""
     return {
         "history": "keep_last" if qos.depth else "keep_all",
         "depth": qos.depth,
@@ -40,12 +40,12 @@ def qos_profile(qos: QoS) -> dict[str, Any]:
 
 
 def qos_yaml(qos: QoS) -> str:
-    """The list of one profile that a channel's metadata holds."""
+    """The YAML list of one profile, as stored in a channel's metadata."""
     return yaml.safe_dump([qos_profile(qos)], sort_keys=False)
 
 
 def parse_qos(text: str) -> QoS:
-    """The first profile of a channel's metadata; older recordings use numbers for words."""
+    """The first profile of a channel's metadata; older recordings use numbers for policies."""
     try:
         profile = (yaml.safe_load(text) or [{}])[0]
     except (yaml.YAMLError, LookupError, TypeError):
@@ -58,7 +58,7 @@ def parse_qos(text: str) -> QoS:
 
 
 def metadata_yaml(file_name: str, topics: list[RecordedTopic], first: int, last: int) -> str:
-    """The text of metadata.yaml for a recording of one file."""
+    """The text of metadata.yaml for a recording of one file; `first`, `last`: log times in ns."""
     count = sum(topic.count for topic in topics)
     times = {
         "duration": {"nanoseconds": last - first},
@@ -96,7 +96,7 @@ def metadata_yaml(file_name: str, topics: list[RecordedTopic], first: int, last:
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Repeats equal values instead of pointing at them: rosbag2's reader knows no anchors."""
+    """Repeats equal values instead of aliasing them: rosbag2's reader does not support anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Writes messages, as the bytes they came in, to an MCAP recording."""
+"""RecordingWriter: writes serialized messages to an MCAP recording in rosbag2's layout."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Self
 from mcap.writer import CompressionType, Writer
 
 from openral.errors import RecordingError
+from openral.ros.codec.schema import schema_text
+from openral.ros.codec.types import type_hash
 from openral.ros.qos import DEFAULT, QoS
 from openral.ros.recording.reserved_file import ReservedFile
 from openral.ros.recording.rosbag2_metadata import RecordedTopic, metadata_yaml, qos_yaml
-from openral.ros.schema import schema_text
-from openral.ros.types import type_hash
 
 COMPRESSIONS = {
     "zstd": CompressionType.ZSTD,
@@ -22,15 +22,15 @@ COMPRESSIONS = {
     "none": CompressionType.NONE,
 }
 _CHUNK = 1024 * 1024
-# What a message and a chunk cost besides their data: records, indexes, the compressor's frames.
+# Bytes of overhead besides the data: records, indexes, the compressor's frames.
 _MESSAGE_COST, _CHUNK_COST, _SUMMARY_COST = 64, 4096, 256 * 1024
 
 
 class RecordingWriter:
     """A recording being written; use it in a `with` block, from one thread.
 
-    If the disk fills up, `write` raises RecordingError and takes no more, and closing still leaves
-    a complete recording of all that came before.
+    If the disk fills up, `write` raises RecordingError and accepts no more messages; closing still
+    leaves a complete recording of everything before.
     """
 
     def __init__(self, folder: Path | str, compression: str = "zstd") -> None:
@@ -50,7 +50,7 @@ class RecordingWriter:
             raise RecordingError(f"cannot make {self.folder}: {error.strerror}") from error
         self.path = self.folder / f"{self.folder.name}_0.mcap"
         self._file = ReservedFile(self.path)
-        # Chunks are closed by `_end_chunk` alone, so that none is begun without room for it.
+        # Chunks are closed by `flush` alone, so that none is begun without space for it.
         self._writer = Writer(self._file, 2**62, COMPRESSIONS[compression])
         try:
             self._file.reserve(self._reserve())
@@ -61,11 +61,11 @@ class RecordingWriter:
 
     @property
     def count(self) -> int:
-        """Messages taken so far."""
+        """Messages accepted so far."""
         return sum(topic.count for topic in self.topics.values())
 
     def add_topic(self, topic: str, type_name: str, qos: QoS = DEFAULT) -> None:
-        """Announces a topic, to keep its QoS; `write` does it by itself with the default."""
+        """Declares a topic with its offered QoS; `write` declares unknown ones with the default."""
         known = self.topics.get(topic)
         if known:
             if known.type != type_name:
@@ -85,7 +85,7 @@ class RecordingWriter:
     def write(
         self, topic: str, type_name: str, data: bytes, log_time: int, publish_time: int
     ) -> None:
-        """Adds one message: its CDR bytes with header, and when it was received and sent, in ns."""
+        """Adds one message: CDR bytes with header, and times of reception and sending in ns."""
         if self.error:
             raise self.error
         if self._closed:
@@ -102,7 +102,7 @@ class RecordingWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Puts everything so far on disk: a reader finds it even if we are killed."""
+        """Writes everything so far to the file, so that it is readable if the process is killed."""
         if self.error or not self._pending:
             return
         try:
@@ -117,12 +117,12 @@ class RecordingWriter:
         self._summary += 256 + 16 * len(self.topics)
 
     def _reserve(self) -> int:
-        """Bytes that the rest of the file may need: one more chunk and the summary."""
+        """Bytes needed to complete the file: one more chunk and the summary."""
         chunk = _CHUNK + self._largest + _MESSAGE_COST
         return chunk + chunk // 64 + _CHUNK_COST + self._summary
 
     def close(self) -> None:
-        """Completes the file and writes metadata.yaml. Safe to call twice."""
+        """Completes the file and writes metadata.yaml; idempotent."""
         if self._closed:
             return
         self._closed = True

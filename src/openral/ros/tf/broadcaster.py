@@ -1,4 +1,4 @@
-"""Sends transforms to /tf and /tf_static."""
+"""Broadcasters that publish transforms on /tf and /tf_static."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from openral.ros import msg
 from openral.ros.qos import LATCHED, QoS
 
 if TYPE_CHECKING:
-    from openral.ros.node import Node
+    from openral.ros.node.node import Node
 
 TF_QOS = QoS(reliable=True, depth=100)
 
@@ -17,7 +17,7 @@ Publish = Callable[[msg.TFMessage], object]
 
 
 class TransformBroadcaster:
-    """For frames that move: give it the `publish` of a publisher on /tf."""
+    """For moving frames; takes the `publish` method of a publisher on /tf."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
@@ -30,14 +30,14 @@ class TransformBroadcaster:
     def send_transform(
         self, transforms: msg.TransformStamped | Iterable[msg.TransformStamped]
     ) -> None:
-        """Sends one transform or several in one message."""
+        """Sends one or several transforms in one message."""
         self._publish(msg.TFMessage(_as_list(transforms)))
 
 
 class StaticTransformBroadcaster:
-    """For frames that never move: give it the `publish` of a latched publisher on /tf_static.
+    """For fixed frames; takes the `publish` method of a latched publisher on /tf_static.
 
-    Late joiners get only the last message, so each one repeats all that were sent before.
+    Late joiners receive only the last message, so each message repeats all earlier transforms.
     """
 
     def __init__(self, publish: Publish) -> None:

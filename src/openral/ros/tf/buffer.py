@@ -1,4 +1,4 @@
-"""The tree of frames as it was over the last seconds, for any thread to ask."""
+"""Buffer: the frame tree over the last seconds, with thread-safe, interpolated lookups."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 import time as wall
 
 from openral.errors import FramesNotConnected, TransformError, UnknownFrame, choices
+from openral.log import logger
 from openral.ros import msg
-from openral.ros.log import logger
 from openral.ros.tf.history import History
 from openral.ros.tf.rigid import Rigid, from_message, stamped, to_nanoseconds
 
@@ -15,11 +15,11 @@ MOST_FRAMES = 10_000
 
 
 class Buffer:
-    """Collects transforms and answers where one frame was in another.
+    """Collects transforms and returns the pose of one frame in another at a given time.
 
-    Give it the messages of /tf and /tf_static by `receive`; ask by `lookup`. It keeps `cache_time`
-    seconds of moving frames and forgets them when time is set back (`clear`, or a stamp that is
-    more than a second older than the newest of its frame).
+    Pass messages of /tf and /tf_static to `receive`; query with `lookup`. It keeps `cache_time`
+    seconds of moving frames and drops them when time goes backwards (`clear`, or a stamp more than
+    1 s older than the newest of its frame).
     """
 
     def __init__(self, cache_time: float = 10.0) -> None:
@@ -28,10 +28,10 @@ class Buffer:
         self._changed = threading.Condition()
         self._complained: set[str] = set()
         self.rejected = 0
-        """Transforms that were refused because they made no sense."""
+        """Number of invalid transforms that were rejected."""
 
     def receive(self, message: msg.TFMessage, static: bool = False) -> None:
-        """Takes a message of /tf or /tf_static; what is wrong in it is counted and logged once."""
+        """Takes a message of /tf or /tf_static; invalid transforms are counted and logged once."""
         for transform in message.transforms:
             try:
                 self.set_transform(transform, static)
@@ -42,7 +42,7 @@ class Buffer:
                     logger().warning("transform refused", reason=str(error))
 
     def set_transform(self, transform: msg.TransformStamped, static: bool = False) -> None:
-        """Adds the pose of a frame in its parent. TransformError if it cannot be one."""
+        """Adds the pose of a frame in its parent; TransformError if it is invalid."""
         parent, child = _plain(transform.header.frame_id), _plain(transform.child_frame_id)
         if not parent or not child or parent == child:
             raise TransformError(f"no transform from '{child}' to '{parent}': two names are needed")
@@ -66,36 +66,36 @@ class Buffer:
             self._changed.notify_all()
 
     def clear(self) -> None:
-        """Forgets all moving frames: call it when the graph's clock was set back."""
+        """Drops all moving frames; call it when the graph's clock went backwards."""
         with self._changed:
             self._forget_moving()
 
     def frames(self) -> list[str]:
-        """All frames that are known."""
+        """The names of all known frames, sorted."""
         with self._changed:
             return sorted(self._known())
 
     def lookup(
         self, target: str, source: str, time: msg.Time | int | None = None, timeout: float = 0.0
     ) -> Rigid:
-        """The pose of `source` in `target`: takes points of the source frame to the target frame.
+        """The pose of `source` in `target`: maps points of the source frame to the target frame.
 
-        `time` is a stamp or nanoseconds; None means the latest time known to the whole chain.
-        Waits up to `timeout` seconds of wall time for what is missing.
+        `time` is a stamp or ns; None means the latest time available for the whole chain. Waits up
+        to `timeout` seconds of wall time for missing transforms.
         """
         return self._wait(target, source, time, timeout)[0]
 
     def lookup_transform(
         self, target: str, source: str, time: msg.Time | int | None = None, timeout: float = 0.0
     ) -> msg.TransformStamped:
-        """Like `lookup`, as the message that tf2 would give, with the stamp that was used."""
+        """Like `lookup`, but returns tf2's message, with the stamp that was used."""
         pose, stamp = self._wait(target, source, time, timeout)
         return stamped(_plain(target), _plain(source), stamp, pose)
 
     def can_transform(
         self, target: str, source: str, time: msg.Time | int | None = None, timeout: float = 0.0
     ) -> bool:
-        """Whether `lookup` would answer."""
+        """Whether `lookup` would succeed."""
         try:
             self._wait(target, source, time, timeout)
         except TransformError:
@@ -156,5 +156,5 @@ class Buffer:
 
 
 def _plain(frame: str) -> str:
-    """Frame names as tf2 has them: without ROS 1's leading slash."""
+    """The frame name as in tf2: without ROS 1's leading slash."""
     return frame.removeprefix("/")

@@ -1,4 +1,4 @@
-"""What is known of one frame's pose in its parent over the last seconds."""
+"""History of one frame's pose in its parent over the last seconds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from bisect import bisect_left
 from openral.errors import ExtrapolationError
 from openral.ros.tf.rigid import Rigid
 
-# A stamp this much older than the newest is time that was set back, not a message that came late.
+# A stamp this much older than the newest means that time went backwards, not a late message.
 JUMP_NS = 1_000_000_000
-# Whatever is sent to us: 10 s at 2 kHz.
+# Upper bound, whatever the publishing rate: 10 s at 2 kHz.
 MOST_POSES = 20_000
 
 
 class History:
-    """Poses by time, or one pose for all times if it is static."""
+    """Poses by stamp (ns), or one pose for all times if static; `span` in ns."""
 
     def __init__(self, parent: str, static: bool, span: int) -> None:
         self.parent, self.static, self.span = parent, static, span
@@ -23,15 +23,15 @@ class History:
 
     @property
     def interval(self) -> tuple[int, int]:
-        """First and last stamp."""
+        """First and last stamp in ns."""
         return self._stamps[0], self._stamps[-1]
 
     def jumped_back(self, stamp: int) -> bool:
-        """Whether a pose of that time means that the clock was set back."""
+        """Whether a pose with this stamp means that the clock went backwards."""
         return not self.static and bool(self._stamps) and stamp < self._stamps[-1] - JUMP_NS
 
     def insert(self, stamp: int, pose: Rigid) -> None:
-        """Adds a pose and forgets those that are older than the span before the newest."""
+        """Adds a pose and drops those more than `span` older than the newest."""
         if self.static:
             self._stamps, self._poses = [stamp], [pose]
             return
@@ -46,7 +46,7 @@ class History:
         del self._stamps[:old], self._poses[:old]
 
     def at(self, stamp: int, child: str) -> Rigid:
-        """The pose at a time, interpolated between its neighbours."""
+        """The pose at `stamp` (ns), interpolated; ExtrapolationError outside the interval."""
         if self.static:
             return self._poses[0]
         first, last = self.interval

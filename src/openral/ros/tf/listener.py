@@ -1,4 +1,4 @@
-"""Fills a buffer from the graph."""
+"""TransformListener: fills a transform buffer from /tf and /tf_static."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from openral.ros.tf.broadcaster import TF_QOS
 from openral.ros.tf.buffer import Buffer
 
 if TYPE_CHECKING:
-    from openral.ros.node import Node
+    from openral.ros.node.node import Node
 
 
 class TransformListener:
-    """Hears /tf and /tf_static through a node; its buffer forgets when time goes backwards."""
+    """Subscribes to /tf and /tf_static; clears its buffer when time goes backwards."""
 
     def __init__(self, node: Node, buffer: Buffer | None = None) -> None:
         self.buffer = buffer or Buffer()
         self._node = node
         self._subscriptions = [
             node.create_subscription(msg.TFMessage, "/tf", self.buffer.receive, TF_QOS),
-            # Several nodes may each keep a latched message: room for all of them.
+            # Several nodes may each hold a latched message: the queue has room for all of them.
             node.create_subscription(
                 msg.TFMessage, "/tf_static", self._receive_static, QoS(latched=True, depth=100)
             ),
@@ -32,7 +32,7 @@ class TransformListener:
         self.buffer.receive(message, static=True)
 
     def close(self) -> None:
-        """Stops listening; the buffer keeps what it has."""
+        """Closes the subscriptions; the buffer keeps its content."""
         self._forget()
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)

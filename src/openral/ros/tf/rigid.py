@@ -1,4 +1,4 @@
-"""A rigid transform, and its way to and from messages and matrices."""
+"""Rigid transforms, and conversions to and from messages and matrices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from openral.errors import TransformError
 from openral.ros import msg
+from openral.ros.stamps import time_message, time_ns
 
 Vector = NDArray[np.float64]
 _UNIT_TOLERANCE = 1e-3
@@ -17,26 +18,26 @@ _UNIT_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Rigid:
-    """Rotation, then translation: `p_parent = T.apply(p_child)`."""
+    """Rotation, then translation (m, shape (3,)): `p_parent = T.apply(p_child)`."""
 
     translation: Vector
     rotation: Rotation
 
     @classmethod
     def identity(cls) -> Rigid:
-        """The transform that changes nothing."""
+        """The identity transform."""
         return cls(np.zeros(3), Rotation.identity())
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Rigid:
-        """From a homogeneous 4×4 matrix."""
+        """From a homogeneous matrix, shape (4, 4)."""
         pose = np.asarray(matrix, float)
         if pose.shape != (4, 4) or not np.allclose(pose[3], (0, 0, 0, 1)):
             raise TransformError(f"no homogeneous 4×4 matrix: shape {pose.shape}")
         return cls(pose[:3, 3].copy(), Rotation.from_matrix(pose[:3, :3]))
 
     def matrix(self) -> Vector:
-        """As a homogeneous 4×4 matrix."""
+        """As a homogeneous matrix, shape (4, 4)."""
         pose = np.eye(4)
         pose[:3, :3] = self.rotation.as_matrix()
         pose[:3, 3] = self.translation
@@ -47,16 +48,19 @@ class Rigid:
         return Rigid(moved, self.rotation * inner.rotation)
 
     def inverse(self) -> Rigid:
-        """The transform back."""
+        """The inverse transform."""
         back = self.rotation.inv()
         return Rigid(-back.apply(self.translation), back)
 
     def apply(self, points: ArrayLike) -> Vector:
-        """One point (3,) or many (n, 3)."""
+        """Transforms one point, shape (3,), or many, shape (n, 3)."""
         return np.asarray(self.rotation.apply(np.asarray(points, float)) + self.translation)
 
     def interpolate(self, other: Rigid, fraction: float) -> Rigid:
-        """The pose on the way to `other`: straight in position, shortest arc in rotation."""
+        """The pose at `fraction` (0 to 1) of the path to `other`.
+
+        Linear in position, shortest arc in rotation.
+        """
         step = (self.rotation.inv() * other.rotation).as_rotvec() * fraction
         offset = (other.translation - self.translation) * fraction
         return Rigid(self.translation + offset, self.rotation * Rotation.from_rotvec(step))
@@ -77,7 +81,7 @@ class Rigid:
 
 
 def from_message(message: msg.Transform | msg.Pose) -> Rigid:
-    """From geometry_msgs/Transform or Pose; numbers that are no rigid transform are refused."""
+    """From geometry_msgs/Transform or Pose; TransformError if it is not a rigid transform."""
     place: msg.Point | msg.Vector3
     if isinstance(message, msg.Pose):
         place, turn = message.position, message.orientation
@@ -100,10 +104,10 @@ def stamped(parent: str, child: str, stamp: int, transform: Rigid) -> msg.Transf
 
 
 def to_nanoseconds(time: msg.Time | int) -> int:
-    """A stamp as one integer."""
-    return time if isinstance(time, int) else int(time.sec) * 1_000_000_000 + int(time.nanosec)
+    """A stamp in ns; an integer is returned unchanged."""
+    return time if isinstance(time, int) else time_ns(time)
 
 
 def to_time(nanoseconds: int) -> msg.Time:
-    """The reverse of `to_nanoseconds`."""
-    return msg.Time(*divmod(nanoseconds, 1_000_000_000))
+    """The inverse of `to_nanoseconds`."""
+    return time_message(nanoseconds)

@@ -1,1 +1,1 @@
-"""Simulators of others, exactly as published, behind the contract of rollouts."""
+"""Third-party simulators, exactly as published, behind the SimRollout protocol."""

@@ -1,4 +1,4 @@
-"""pusht: gym-pusht as published, a 2-D simulator that is not MuJoCo and has no clock."""
+"""The scene pusht: gym-pusht as published, a 2-D simulator that is not MuJoCo and has no clock."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from PIL import Image as Pillow
 from openral.errors import CapabilityMismatch, ConfigError, ModelUnavailable, choices
 from openral.manifest.base import Model
 from openral.manifest.skill import Representation
+from openral.sim.building.scene_type import NoParameters, SceneType, Setup
 from openral.sim.rollout import CameraInfo, Depth, Image, Observation, Step, Vector
-from openral.sim.scene_type import NoParameters, SceneType, Setup
 
 _MM = 1000.0  # a pixel is a millimetre
 _RATE_HZ = 10.0
@@ -25,7 +25,7 @@ class PushTOptions(Model):
 
 
 class PushTRollout:
-    """The disc is a robot with two sliding joints; the environment is not changed in any way."""
+    """The disc is a robot with two prismatic joints; the environment is not changed in any way."""
 
     action_representation = Representation.JOINT_POSITION
     action_dim = 2
@@ -55,14 +55,14 @@ class PushTRollout:
         return self._cameras
 
     def reset(self, seed: int) -> Observation:
-        """The published episode of that seed."""
+        """Starts the published episode of that seed."""
         self._env.reset(seed=seed)
         self._steps = self._held = 0
         self._target = self.joint_positions()
         return self._observe()
 
     def step(self, action: ArrayLike) -> Step:
-        """A tenth of a second towards a target position."""
+        """Advances 0.1 s towards a target position (x, y) in m."""
         target = np.asarray(action, float)
         if target.shape != (2,):
             raise ConfigError(
@@ -82,33 +82,33 @@ class PushTRollout:
         return Step(self._observe(), float(reward), success, truncated, info)
 
     def hold_action(self) -> Vector:
-        """The target that the disc is drawn to now."""
+        """The present target position of the disc, in m."""
         return self._target.copy()
 
     def sim_time_ns(self) -> None:
-        """It has no clock."""
+        """None: it has no clock."""
         return
 
     def joint_positions(self) -> Vector:
-        """Where the disc is, in metres."""
+        """Position of the disc, (x, y) in m."""
         return np.array(self._env.agent.position, float) / _MM
 
     def joint_velocities(self) -> Vector:
-        """How fast it moves, in metres a second."""
+        """Velocity of the disc, (x, y) in m/s."""
         return np.array(self._env.agent.velocity, float) / _MM
 
     def image(self, camera: str, size: tuple[int, int] | None = None) -> Image:
-        """The published picture, scaled."""
+        """The published image, scaled."""
         info = self._camera(camera)
         picture = Pillow.fromarray(self._env.render())
         return np.asarray(picture.resize(size or info.resolution, Pillow.Resampling.BILINEAR))
 
     def depth(self, camera: str, size: tuple[int, int] | None = None) -> Depth:
-        """A plane has no depth."""
+        """Raises CapabilityMismatch: a plane has no depth."""
         raise CapabilityMismatch("pusht is flat: its camera measures no depth")
 
     def mujoco_handles(self) -> None:
-        """It is not MuJoCo."""
+        """None: it is not MuJoCo."""
         return
 
     def close(self) -> None:

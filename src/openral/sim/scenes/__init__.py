@@ -1,1 +1,1 @@
-"""Native scenes: one module a scene, each with a `SCENE` that the registry finds."""
+"""Native scenes: one module per scene, each with a `SCENE` that the registry finds."""

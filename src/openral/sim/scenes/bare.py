@@ -1,13 +1,13 @@
-"""bare: the robot alone on a floor, for deploying a twin without a world."""
+"""The scene bare: the robot alone on a floor, for deploying a twin without surroundings."""
 
 from __future__ import annotations
 
 from openral.manifest.base import Model, Transform
-from openral.sim.furniture import add_floor, add_lights
+from openral.sim.building.furniture import add_floor, add_lights
+from openral.sim.building.scene_task import NoTask
+from openral.sim.building.scene_type import NoParameters, SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import NoTask
-from openral.sim.scene_type import NoParameters, SceneType, Setup
-from openral.sim.stage import Stage
 
 
 class BareOptions(Model):

@@ -1,4 +1,4 @@
-"""kitchen: counters, a table, an island, a doorway and loose things, for robots that drive."""
+"""The scene kitchen: counters, table, island, doorway and loose objects; for mobile robots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from openral.manifest import RobotDescription
 from openral.manifest.base import Model, NonNegative, Positive, Transform, Vec3
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     BLUE,
     GREEN,
     RED,
@@ -25,12 +25,12 @@ from openral.sim.furniture import (
     add_loose_box,
     add_table,
 )
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
-# Name, low corner, high corner, colour: the room is 6 m by 5 m about the origin.
+# Name, low corner, high corner, colour: the room is 6 m by 5 m around the origin.
 _FURNITURE: tuple[tuple[str, Vec3, Vec3, Rgba], ...] = (
     ("wall_north", (-3.0, 2.5, 0.0), (3.0, 2.6, 2.4), WHITE),
     ("wall_south", (-3.0, -2.6, 0.0), (3.0, -2.5, 1.0), WHITE),
@@ -100,7 +100,7 @@ class KitchenTask:
         self._base = int(model.body(name).id)
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
-        """The cube at the counter's edge, the mark in front of it."""
+        """Puts the cube at the counter's edge and the mark in front of it."""
         spread = self._options.start_spread_m
         x = -0.6 + rng.uniform(-spread, spread)
         data.qpos[self._qpos : self._qpos + 3] = [x, 1.98, _COUNTER_TOP + 0.03]
@@ -110,7 +110,7 @@ class KitchenTask:
         data.mocap_quat[self._mark] = [math.cos(yaw / 2), 0, 0, math.sin(yaw / 2)]
 
     def judge(self, data: mujoco.MjData) -> Verdict:
-        """By the cube's place, or by the base's."""
+        """Judges by the cube's position or by the base's pose."""
         if isinstance(self._criterion, Reached):
             return self._reached(data, self._criterion.distance_m)
         assert isinstance(self._criterion, Driven)
@@ -161,7 +161,7 @@ def _build(setup: Setup) -> MujocoRollout:
 
 
 def _add_mark(mark: mujoco.MjsBody) -> None:
-    """A disc on the floor with a bar that shows the heading; nothing touches it."""
+    """Adds a disc on the floor with a bar that shows the heading, both without collisions."""
     disc = mark.add_geom(name="mark", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[0.2, 0.001, 0])
     bar = add_box(mark, "mark_heading", (0.0, -0.02, 0.0), (0.3, 0.02, 0.003), GREEN)
     disc.rgba = GREEN

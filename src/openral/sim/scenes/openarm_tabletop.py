@@ -1,4 +1,4 @@
-"""openarm_tabletop: put the cube into the drawer; for the bimanual OpenArm."""
+"""The scene openarm_tabletop: put the cube into the drawer; for the bimanual OpenArm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest.base import Model, NonNegative, Positive, Transform
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     RED,
     STEEL,
     WHITE,
@@ -21,10 +21,10 @@ from openral.sim.furniture import (
     add_pedestal,
     add_table,
 )
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 _TOP = 0.3
 _CHEST = (0.44, -0.18)  # middle of the chest's front edge on the table
@@ -70,7 +70,7 @@ class DrawerTask:
         self._slide = int(model.joint("drawer_slide").qposadr[0])
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
-        """The cube is on the left half of the table, turned anyhow."""
+        """Puts the cube on the left half of the table at a random yaw."""
         dx, dy = self._options.spawn_half_m
         yaw = rng.uniform(-math.pi / 4, math.pi / 4)
         x, y = 0.26 + rng.uniform(-dx, dx), 0.2 + rng.uniform(-dy, dy)
@@ -80,7 +80,7 @@ class DrawerTask:
         data.qpos[self._slide] = min(self._options.drawer_open_m, _TRAVEL)
 
     def judge(self, data: mujoco.MjData) -> Verdict:
-        """In the drawer: below its rim, between its walls, and shut if that is asked for."""
+        """Success: the cube is below the rim and between the walls, the drawer shut if required."""
         turn = data.xmat[self._drawer].reshape(3, 3)
         x, y, z = turn.T @ (data.xpos[self._cube] - data.xpos[self._drawer])
         half = self._options.cube_half_m
@@ -112,7 +112,7 @@ def _build(setup: Setup) -> MujocoRollout:
 
 
 def _add_chest(spec: mujoco.MjSpec) -> None:
-    """A chest that opens towards the robot, and the drawer in it."""
+    """Adds a chest that opens towards the robot, and the drawer in it."""
     (x, y), (dx, dy, depth) = _CHEST, _INSIDE
     outer_y, top = dy + 3 * _WALL, depth + 5 * _WALL
     low, length = _TOP, 2 * (dx + 2 * _WALL)

@@ -1,4 +1,4 @@
-"""so101_box: insert the tube into the slotted block that lies in the box; for the SO-101 alone."""
+"""The scene so101_box: insert the tube into the slotted block in the box; for the SO-101 alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from openral.manifest.base import Model, Positive, Transform
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     BLUE,
     WHITE,
     YELLOW,
@@ -18,10 +18,10 @@ from openral.sim.furniture import (
     add_lights,
     add_table,
 )
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 _TOP = 0.7
 _BOX = (0.30, 0.0)  # the middle of the box on the table
@@ -30,7 +30,7 @@ _WALL_HEIGHT = 0.035
 _BLOCK_HALF = (0.03, 0.03, 0.02)
 _BLOCK_AT = (0.30, 0.08)
 _SLOT_HALF = 0.0125
-_SLOT_FLOOR = 0.006  # of the block, above its underside
+_SLOT_FLOOR = 0.006  # height of the slot's floor above the block's underside
 
 
 class BoxOptions(Model):
@@ -68,13 +68,13 @@ class InsertTask:
         self._qpos = int(model.joint("tube_free").qposadr[0])
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
-        """The tube lies in the other half of the box, at any angle."""
+        """Lays the tube in the other half of the box, at a random angle."""
         dx, dy = self._options.spawn_half_m
         x = _BOX[0] + rng.uniform(-dx, dx)
         y = -0.06 + rng.uniform(-dy, dy)
         z = _TOP + self._options.tube_radius_m + 0.001
         yaw = rng.uniform(-math.pi / 2, math.pi / 2)
-        # Lying: its own z axis turned into the plane, then about the vertical.
+        # Lying: its own z axis rotated into the horizontal plane, then about the vertical.
         half = math.sqrt(0.5)
         quat = np.zeros(4)
         turn = np.array([math.cos(yaw / 2), 0, 0, math.sin(yaw / 2)])
@@ -82,7 +82,7 @@ class InsertTask:
         data.qpos[self._qpos : self._qpos + 7] = [x, y, z, *quat]
 
     def judge(self, data: mujoco.MjData) -> Verdict:
-        """Inserted: upright, over the slot and deep enough in it."""
+        """Success: the tube is upright, over the slot and deep enough in it."""
         to_block = data.xmat[self._block].reshape(3, 3).T
         axis = to_block @ data.xmat[self._tube].reshape(3, 3)[:, 2]
         axis = axis if axis[2] > 0 else -axis
@@ -129,7 +129,7 @@ def _add_walls(spec: mujoco.MjSpec) -> None:
 
 
 def _add_block(spec: mujoco.MjSpec) -> None:
-    """A block with a square slot from above, fixed in the box."""
+    """Adds a block with a square slot in its upper face, fixed in the box."""
     body = spec.worldbody.add_body(name="block", pos=[*_BLOCK_AT, _TOP + _BLOCK_HALF[2]])
     (hx, hy, hz), s = _BLOCK_HALF, _SLOT_HALF
     floor = -hz + _SLOT_FLOOR

@@ -1,4 +1,4 @@
-"""tabletop_push: push the cube onto the goal disc, with whatever arm stands at the table."""
+"""The scene tabletop_push: push the cube onto the goal disc, with any arm at the table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openral.errors import ConfigError
 from openral.manifest import RobotDescription
 from openral.manifest.base import Model, Positive, Transform, Vec3
 from openral.manifest.robot import RobotKind
-from openral.sim.furniture import (
+from openral.sim.building.furniture import (
     GREEN,
     RED,
     add_camera,
@@ -24,12 +24,12 @@ from openral.sim.furniture import (
     add_table,
     add_wrist_camera,
 )
-from openral.sim.home_shape import HomeShape
+from openral.sim.building.home_shape import HomeShape
+from openral.sim.building.reach import Reach, survey
+from openral.sim.building.scene_task import Verdict
+from openral.sim.building.scene_type import SceneType, Setup
+from openral.sim.building.stage import Stage
 from openral.sim.mujoco_rollout import MujocoRollout
-from openral.sim.reach import Reach, survey
-from openral.sim.scene_task import Verdict
-from openral.sim.scene_type import SceneType, Setup
-from openral.sim.stage import Stage
 
 _MOUNT_HEIGHT_M = 0.7
 _BODY_GAP_M = 0.02
@@ -71,7 +71,7 @@ class OnGoal(Model):
 
 
 class Layout:
-    """Where everything is, in metres in the world."""
+    """Positions and sizes of everything in the scene, in m in the world frame."""
 
     def __init__(self, robot: RobotDescription, options: TabletopOptions) -> None:
         self.reach: Reach = survey(robot, options.arm)
@@ -81,7 +81,7 @@ class Layout:
         self.mount_height = 0.0 if standing else self.top
         self.spawn = options.spawn_half_m or (0.11 * span, 0.18 * span)
         self.separation = options.separation_m or 0.18 * span
-        # Fingers reach down beside a cube; a blunt hand needs a taller one.
+        # Fingers reach down beside a cube; an end effector without a gripper needs a taller one.
         share = 0.032 if self.reach.effector.gripper else 0.04
         self.cube = options.cube_half_m or float(np.clip(share * span, 0.0225, 0.04))
         self.goal = 2 * self.cube
@@ -91,7 +91,7 @@ class Layout:
         if abs(y) > _BESIDE_M:  # an arm on one side of a body works best on that side
             y += math.copysign(0.42 * span, y)
             x = float(self.reach.shoulder[0]) + forward * (options.distance_m or 0.5 * span)
-        if standing and options.distance_m is None:  # the body must not be in the table
+        if standing and options.distance_m is None:  # the body must not overlap the table
             front = HomeShape(robot).front(self.top, forward)
             x = forward * max(forward * x, front + _BODY_GAP_M + self.table[0])
         self.centre = (x, y)
@@ -106,13 +106,13 @@ class Layout:
             )
 
     def mount(self, options: TabletopOptions) -> Transform:
-        """Where the robot stands unless the scene says otherwise."""
+        """Pose of the robot's mount unless the scene's `base_pose` overrides it."""
         xyz = options.robot_base_xyz or (0.0, 0.0, self.mount_height)
         return Transform(xyz=xyz, rpy=(0.0, 0.0, math.radians(options.robot_base_yaw_deg)))
 
 
 def _posts(robot: RobotDescription, layout: Layout) -> list[tuple[float, float, float]]:
-    """Position and height of the columns that carry a robot that stands on nothing of its own."""
+    """x, y and height of the columns that carry a robot without a stand of its own."""
     if robot.kind is RobotKind.HUMANOID or robot.base_joints:
         return []
     if layout.mount_height == 0:
@@ -132,14 +132,14 @@ class PushTask:
         self._cube = self._goal = 0
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """Finds the cube's coordinates and the goal's slot in a compiled model."""
+        """Finds the cube's coordinates and the goal's mocap body in a compiled model."""
         self._cube = int(model.joint("cube_free").qposadr[0])
         self._goal = int(model.body("goal").mocapid[0])
         self._cube_at = data.qpos[self._cube : self._cube + 3]
         self._goal_at = data.mocap_pos[self._goal]
 
     def place(self, data: mujoco.MjData, rng: np.random.Generator) -> None:
-        """Draws until the two are far enough apart."""
+        """Draws positions of cube and goal until the two are far enough apart."""
         layout = self._layout
         for _ in range(_TRIES):
             spots = np.array(layout.centre) + rng.uniform(-1, 1, (2, 2)) * np.array(layout.spawn)
@@ -159,7 +159,7 @@ class PushTask:
         data.mocap_pos[self._goal] = [*spots[1], layout.top + 0.0005]
 
     def judge(self, data: mujoco.MjData) -> Verdict:
-        """By the poses of cube and goal alone."""
+        """Judges by the poses of cube and goal alone."""
         layout = self._layout
         x, y, z = self._cube_at.tolist()
         goal_x, goal_y, _ = self._goal_at.tolist()
@@ -199,7 +199,7 @@ def _furnish(spec: mujoco.MjSpec, layout: Layout, options: TabletopOptions) -> N
     body = add_loose_box(spec, "cube", half, (x, y, top + half[2]), options.cube_mass_kg, RED)
     geom = body.first_geom()
     geom.friction = [options.friction, 0.005, 0.0001]
-    geom.priority = 1  # its own friction, whatever touches it
+    geom.priority = 1  # its own friction applies, whatever it touches
     goal = spec.worldbody.add_body(name="goal", pos=[x, y, top], mocap=True)
     goal.add_geom(
         name="goal",

@@ -1,0 +1,1 @@
+"""Benchmark workloads for the safety kernel: verdict times and refusals."""

@@ -1,0 +1,1 @@
+"""Commands that inspect and control any ROS 2 graph."""

@@ -1,0 +1,1 @@
+"""Lock-step: the whole graph on one thread, on simulated time."""

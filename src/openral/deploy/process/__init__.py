@@ -1,0 +1,1 @@
+"""Node processes: starting, monitoring and ending them, and their logs."""

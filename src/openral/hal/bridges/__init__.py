@@ -1,1 +1,0 @@
-"""Bridges: one kind of data each between a HAL and the graph, attached by capability."""

@@ -1,0 +1,1 @@
+"""Converts requests from the graph to candidate chunks, which the kernel judges."""

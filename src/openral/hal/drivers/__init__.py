@@ -1,0 +1,1 @@
+"""HALs of real robots."""

@@ -1,0 +1,1 @@
+"""Executes chunks: row by row, then holding position."""

@@ -1,0 +1,1 @@
+"""The HAL's side of the safety gate, and its reports."""

@@ -1,0 +1,1 @@
+"""Publishers of the HAL node: one kind of data each, attached by capability."""

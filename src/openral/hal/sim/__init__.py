@@ -1,0 +1,1 @@
+"""HALs of simulated robots, and the thread that steps them."""

@@ -1,0 +1,1 @@
+"""ROS actions, client and server: long-running goals with feedback, result and cancellation."""

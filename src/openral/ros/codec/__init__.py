@@ -1,0 +1,1 @@
+"""The message codec: ROS type definitions, message classes and CDR serialization."""

@@ -1,0 +1,1 @@
+"""Managed nodes: their state machine, and the program that runs one."""

@@ -1,0 +1,1 @@
+"""Nodes with rclpy's interface: publishers, subscriptions, services, timers, executors."""

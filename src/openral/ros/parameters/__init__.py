@@ -1,0 +1,1 @@
+"""Node parameters: storage, services and declaration."""

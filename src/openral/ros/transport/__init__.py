@@ -1,0 +1,1 @@
+"""Transports: DDS and in-process delivery of serialized messages."""

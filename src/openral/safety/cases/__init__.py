@@ -1,0 +1,1 @@
+"""Recorded stops, so that they can be examined afterwards."""

@@ -1,0 +1,1 @@
+"""The safety kernel's ROS node."""

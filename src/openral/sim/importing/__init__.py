@@ -1,0 +1,1 @@
+"""Imports an MJCF or URDF model as a robot manifest."""

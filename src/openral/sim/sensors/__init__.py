@@ -1,0 +1,1 @@
+"""Cameras, depth cameras and lidars of a MuJoCo model."""

@@ -1,0 +1,1 @@
+"""Twins: MuJoCo models made from manifests, their bindings, checks and renders."""

@@ -1,0 +1,1 @@
+"""The built-in skills and their components."""

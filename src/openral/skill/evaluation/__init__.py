@@ -1,0 +1,1 @@
+"""Evaluation of skills: episodes in simulated scenes, without the graph."""

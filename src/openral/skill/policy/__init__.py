@@ -1,0 +1,1 @@
+"""The process that a policy runs in, and its confinement."""

@@ -1,0 +1,1 @@
+"""The skill runner: takes ExecuteSkill goals and publishes candidate chunks."""
