@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from openral.hal.build import build_hal
 from openral.hal.execution.executor import ChunkExecutor
-from  import SimAttachedHAL
+from openral.hal.sim.attached import SimAttachedHAL
 from openral.manifest import ControlMode, load_robot
 from tests.hal.chunks import chunk, joint_chunk, slot
 

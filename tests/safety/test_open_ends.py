@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from openral.bench.robot import bench_robot
+from openral.graph.held import Held
 from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import load_robot
 from openral.manifest.kinematics import Kinematics
-from openral.ros import types
+from openral.ros.codec import types
 from openral.safety import Box, Gate, Kernel, Sphere
-from openral.safety.bench_robot import bench_robot
-from openral.safety.held import Held
 from tests.safety.helpers import HOME_Q, NOW, M, at_home, chunk, mobile_robot
 
 PANDA = load_robot("franka_panda")
