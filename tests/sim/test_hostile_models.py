@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import struct
 from pathlib import Path
 
@@ -32,6 +33,35 @@ MODELS = {
     '<parent link="a"/><child link="b"/><limit velocity="fast" effort="1"/></joint></robot>',
     "noise.urdf": "\x00\x01\x02",
 }
+
+_COPIES = "<mujoco><worldbody>{}</worldbody></mujoco>"
+_NESTED = '<replicate count="1000">' * 3 + "<body/>" + "</replicate>" * 3
+BOMBS = {
+    "replicate": '<replicate count="1000000000"><body/></replicate>',
+    "nested": _NESTED,
+    "flexcomp": '<flexcomp name="f" type="grid" count="1000 1000 1000" spacing="1 1 1"/>',
+    "endless": f'<replicate count="{"9" * 5000}"><body/></replicate>',
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_line_that_asks_for_a_billion_bodies_is_refused_before_one_is_made(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bomb.xml"
+    path.write_text(_COPIES.format(BOMBS[name]))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with pytest.raises(ConfigError, match=r"copies of a body \(at most 100000\)"):
+        import_apart(path, None, 60.0)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10.0
+
+
+def test_a_bomb_in_an_included_file_ends_at_the_limits(tmp_path: Path) -> None:
+    (tmp_path / "inner.xml").write_text(f"<mujocoinclude>{_NESTED}</mujocoinclude>")
+    path = tmp_path / "outer.xml"
+    path.write_text(_COPIES.format('<include file="inner.xml"/>'))
+    with pytest.raises(ConfigError):
+        import_apart(path, None, 10.0)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -33,6 +33,7 @@ NAMES = {
     "forks": "Forks",
     "hogs": "Hogs",
     "hogs_in_parts": "HogsInParts",
+    "creeps": "Creeps",
     "closes": "Closes",
     "deaf": "Deaf",
     "huge": "Huge",
@@ -188,6 +189,14 @@ class HogsInParts(Wave):
                 time.sleep(3600)
                 os._exit(len(kept) & 1)
         time.sleep(3600)
+
+
+class Creeps(Wave):
+    """Takes 4 GB, bit by bit."""
+
+    def worst(self, rows: Any) -> Any:
+        self.kept = [np.ones(1 << 22) for _ in range(128)]
+        return rows
 
 
 class Closes(Wave):

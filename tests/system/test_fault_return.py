@@ -5,10 +5,8 @@ from __future__ import annotations
 import signal
 import time
 
-import pytest
-
 from openral.graph import topics
-from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, STOPPED, STRICT
+from tests.hal.node_rig import ARMED, ESTOPPED, HOLDING, STOPPED
 from tests.system.graph import repeated
 from tests.system.standing import JOINT, Standing, eventually
 
@@ -39,7 +37,6 @@ def test_a_killed_kernel_comes_back_unarmed(standing: Standing, repetition: int)
     standing.resets_without_a_jump()
 
 
-@pytest.mark.skipif(not STRICT, reason="no real-time priority here: allow it (ulimit -r)")
 @repeated
 def test_a_frozen_hal_goes_on_in_a_hold(standing: Standing, repetition: int) -> None:
     """With it the clock stands still: what is proposed meanwhile is dropped.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from openral.deploy.managed import ManagedNode, value_of
@@ -15,10 +16,15 @@ from openral.deploy.streams import Stream
 from openral.errors import TransportError
 from openral.graph import topics
 from openral.graph.deadlines import STARTING_S
+from openral.graph.run_key import RunKey
+from openral.graph.sealed import subscribe_sealed
 from openral.ros.codec import types
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
 from openral.ros.node.node import Node
+from openral.ros.node.node_clock import CLOCK_TYPE
+from openral.ros.node.subscription import Subscription
+from openral.ros.qos import CLOCK
 from openral.ros.stamps import time_message
 from openral.ros.transport.dds_config import Network
 
@@ -26,16 +32,29 @@ _STEP_S = 0.02
 _GRACE_S = 0.5
 
 
+def _sealed_clock(node: Node, key: RunKey, hear: Callable[[Any], None]) -> Subscription:
+    return subscribe_sealed(node, key, CLOCK_TYPE, "/clock", hear, CLOCK, inline=True)
+
+
 class GraphLink:
     """While it waits it polls `look`, which raises Ended as soon as the run is over."""
 
-    def __init__(self, network: Network, streams: list[Stream], look: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        network: Network,
+        streams: list[Stream],
+        look: Callable[[], None],
+        key: RunKey | None = None,
+    ) -> None:
+        """With the run's key it believes its own kernel and HAL alone, and their clock."""
         self._look = look
         self.context = Context(network)
         self.node = Node("supervisor", context=self.context)
         self.executor = Executor(self.context)
         self.executor.add_node(self.node)
-        self.monitor = Monitor(self.node, streams)
+        if key is not None:
+            self.node.clock.take_from(partial(_sealed_clock, self.node, key))
+        self.monitor = Monitor(self.node, streams, key)
         self._stops = self.node.create_publisher(
             "openral_msgs/msg/EStopEvent", topics.ESTOP, topics.COMMAND
         )

@@ -15,6 +15,7 @@ from openral.deploy.plan import NodeSpec
 from openral.deploy.streams import Stream
 from openral.graph import topics
 from openral.graph.deadlines import SILENT_S, STARTING_S
+from openral.graph.sealed import Secret, subscribe_sealed
 from openral.graph.states import HalStatus, SafetyMode
 from openral.ros.clock import NS
 from openral.ros.log import LEVELS
@@ -59,8 +60,9 @@ class Track:
 class Monitor:
     """Subscribes through a node; all callbacks run in that node's executor."""
 
-    def __init__(self, node: Node, streams: Iterable[Stream]) -> None:
-        self.node = node
+    def __init__(self, node: Node, streams: Iterable[Stream], key: Secret | None = None) -> None:
+        """With the run's key it believes this run's kernel and HAL alone."""
+        self.node, self._key = node, key
         self.tracks = {stream.topic: Track(stream) for stream in streams}
         self.verdicts: Counter[str] = Counter()
         self.last_verdict = ""
@@ -91,8 +93,9 @@ class Monitor:
                 track.stream.type_name, track.stream.topic, track.heard, track.stream.qos, raw=True
             )
         hear(f"{_MESSAGES}/Verdict", topics.VERDICT, self._on_verdict, QoS(depth=200))
-        hear(f"{_MESSAGES}/SafetyState", topics.SAFETY_STATE, self._on_safety, topics.LATCHED)
-        hear(f"{_MESSAGES}/HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
+        own = hear if self._key is None else partial(subscribe_sealed, self.node, self._key)
+        own(f"{_MESSAGES}/SafetyState", topics.SAFETY_STATE, self._on_safety, topics.LATCHED)
+        own(f"{_MESSAGES}/HalState", topics.HAL_STATE, self._on_hal, topics.SENSOR)
         hear("rcl_interfaces/msg/Log", "/rosout", self._on_log, ROSOUT)
         for source in ("hal", "recorder", "skill", "world"):
             kind, topic = f"{_MESSAGES}/FailureTrigger", topics.failure(source)
@@ -159,7 +162,10 @@ class Monitor:
         heard = partial(self._pulse, spec.name)
         if (pulse := spec.pulse) is not None:
             self._limits[spec.name] = pulse.longest_s
-            self.node.create_subscription(pulse.type_name, pulse.topic, heard, pulse.qos, raw=True)
+            hear = self.node.create_subscription
+            if spec.gets_key and self._key is not None:
+                hear = partial(subscribe_sealed, self.node, self._key)
+            hear(pulse.type_name, pulse.topic, heard, pulse.qos, raw=True)
         else:
             self._limits[spec.name] = _ANSWER_S
             self.node.create_wall_timer(_ASK_S, lambda: managed.state().add_done_callback(heard))

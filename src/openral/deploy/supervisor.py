@@ -149,7 +149,11 @@ class Supervisor:
     # The run
 
     def _live(self) -> None:
-        self._link = link = GraphLink(self._network, streams_of(self._options.robot), self._look)
+        assert self._processes is not None
+        sealed = any(spec.gets_key for spec in self.plan.nodes)
+        key = self._processes.key if sealed else None
+        streams = streams_of(self._options.robot)
+        self._link = link = GraphLink(self._network, streams, self._look, key)
         for spec in self.plan.nodes:
             self._bring_up(spec)
         if self.plan.node("safety_kernel") is not None:

@@ -49,19 +49,12 @@ class SimClock:
     def update(self, now_ns: int) -> None:
         """Takes a stamp; wakes sleepers and alarms and, if time went back, calls jump callbacks."""
         with self._changed:
-            before = self._now_ns
-            went_back = before is not None and now_ns < self._told_ns
+            before, told = self._now_ns, self._told_ns
+            went_back = before is not None and now_ns < told
             self._told_ns = now_ns
             if before is not None and not went_back:
                 now_ns = max(now_ns, before)
-            self._now_ns = now_ns
-            if now_ns != before:
-                self._heard_at = time.monotonic()
-            if before is None or went_back:
-                self.began_ns = now_ns
-            due = [k for k, (at, _) in self._alarms.items() if went_back or at <= now_ns]
-            calls = [self._alarms.pop(key)[1] for key in due]
-            self._changed.notify_all()
+            calls = self._set(now_ns, went_back)
         if went_back and before is not None:
             for callback in list(self._jump_callbacks):
                 callback(Jump(before, now_ns))
@@ -73,12 +66,23 @@ class SimClock:
 
         Such a message can overtake /clock, but by at most 0.25 s: stamps further ahead are ignored.
         """
-        with self._changed:
-            told = self._told_ns
-        if self.ready and 0 < now_ns - self.now_ns() <= _OVERTAKEN_NS:
-            self.update(now_ns)
-            with self._changed:
-                self._told_ns = told
+        with self._changed:  # a stamp of /clock itself may come on another thread meanwhile
+            if not self.ready or not 0 < now_ns - self.now_ns() <= _OVERTAKEN_NS:
+                return
+            calls = self._set(now_ns, went_back=False)
+        for call in calls:
+            call()
+
+    def _set(self, now_ns: int, went_back: bool) -> list[Callable[[], None]]:
+        """Under the lock; returns the alarms that are due."""
+        before, self._now_ns = self._now_ns, now_ns
+        if now_ns != before:
+            self._heard_at = time.monotonic()
+        if before is None or went_back:
+            self.began_ns = now_ns
+        due = [k for k, (at, _) in self._alarms.items() if went_back or at <= now_ns]
+        self._changed.notify_all()
+        return [self._alarms.pop(key)[1] for key in due]
 
     def set_alarm(self, owner: object, at_ns: int, call: Callable[[], None]) -> None:
         """Calls once when time reaches `at_ns` or goes backwards; one alarm per owner."""

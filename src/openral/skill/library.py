@@ -35,6 +35,11 @@ def skill_names() -> list[str]:
     return [*_BUILT_IN, *sorted(installed - set(_BUILT_IN))]
 
 
+def is_installed(name: str) -> bool:
+    """Whether it is somebody else's code, not one that ships with openral."""
+    return name not in _BUILT_IN and name in skill_names()
+
+
 def make_skill(
     name: str, context: SkillContext, parameters: Mapping[str, Any] | None = None
 ) -> Skill:

@@ -133,6 +133,7 @@ class LockstepGraph:
         """Releases everything; RecordingError if the recording is not complete."""
         if self._recorder is not None:
             self._recorder.close()
+        self.runner.trigger("deactivate")  # its policy may have a process of its own
         self._executor.shutdown()
         self._context.close()
         if self._writer is not None:

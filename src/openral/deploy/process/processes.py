@@ -23,7 +23,7 @@ class Processes:
     ) -> None:
         """`on_change` is called on a separate thread when a child has ended or was stopped."""
         make_undumpable()
-        key = RunKey.create()
+        self.key = key = RunKey.create()
         # A real HAL releases its motors in order, even when its supervisor was killed.
         gentle = signal.SIGTERM if plan.options.mode == "real" else signal.SIGKILL
         self.children: list[Child] = []

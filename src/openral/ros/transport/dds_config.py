@@ -57,8 +57,12 @@ def cyclone_xml(network: Network) -> str:
         # A killed process must be detected soon, and loopback loses no liveliness messages.
         interfaces = '<NetworkInterface name="lo"/>'
         multicast = "<AllowMulticast>false</AllowMulticast>"
+        # One that stood still for longer must be found again: both sides have given each other up,
+        # and Cyclone 11 announces itself to known addresses every 30 s only, for a minute.
         discovery = (
             '<Peers><Peer address="127.0.0.1"/></Peers><LeaseDuration>3s</LeaseDuration>'
+            "<SPDPInterval>1s</SPDPInterval>"
+            "<DiscoveredLocatorPruneDelay>1hr</DiscoveredLocatorPruneDelay>"
             "<MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>"
         )
     else:

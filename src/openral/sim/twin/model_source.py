@@ -11,6 +11,7 @@ import mujoco
 
 from openral.errors import ConfigError, ModelUnavailable, choices
 from openral.manifest import RobotDescription
+from openral.sim.twin.model_copies import MAX_COPIES, most_copies
 from openral.sim.twin.twin import make_twin
 
 
@@ -26,6 +27,8 @@ def read_model(path: Path) -> mujoco.MjSpec:
     """Parses an MJCF or URDF file; ConfigError with MuJoCo's reason if it is invalid."""
     if not path.is_file():
         raise ModelUnavailable(f"no model file {path}")
+    if (copies := most_copies(path)) > MAX_COPIES:
+        raise ConfigError(f"{path} asks for {copies} copies of a body (at most {MAX_COPIES})")
     try:
         return mujoco.MjSpec.from_file(str(path))
     except (ValueError, mujoco.FatalError) as error:

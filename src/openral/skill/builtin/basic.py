@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Annotated
 
-from openral.errors import ConfigError
+import numpy as np
+from pydantic import Field
+
+from openral.errors import ConfigError, choices
+from openral.manifest import RobotDescription
 from openral.manifest.base import Model, Positive
 from openral.sim.rollout import Observation
 from openral.skill.skill import Rows, SkillContext
@@ -78,8 +82,12 @@ class RandomParameters(Model):
 
     amplitude: Positive = 0.2
     """How far from home a joint may wander, over half its range."""
+    speed: Annotated[float, Field(gt=0.0, le=1.0)] = _SPEED
+    """Of each joint's limit."""
     rows: int = 10
     """Rows in one answer."""
+    joints: tuple[str, ...] = ()
+    """Those that wander; empty: all. The others stay at home."""
 
 
 class Random:
@@ -96,10 +104,11 @@ class Random:
         low = np.where(np.isfinite(low), low, self._home - np.pi)
         high = np.where(np.isfinite(high), high, self._home + np.pi)
         reach = parameters.amplitude * (high - low) / 2
+        reach = np.where(_chosen(robot, parameters.joints), reach, 0.0)
         self._low = np.maximum(low, self._home - reach)
         self._high = np.minimum(high, self._home + reach)
         limits = [joint.limits.velocity for joint in robot.driven if joint.limits is not None]
-        self._step = _SPEED * np.array(limits) / context.rate_hz
+        self._step = parameters.speed * np.array(limits) / context.rate_hz
         self._rng = np.random.default_rng(0)
         self._last: Rows | None = None
 
@@ -118,6 +127,14 @@ class Random:
             rows.append(row)
         self._last = row
         return np.array(rows)
+
+
+def _chosen(robot: RobotDescription, joints: tuple[str, ...]) -> list[bool]:
+    names = [joint.name for joint in robot.driven]
+    for name in joints:
+        if name not in names:
+            raise ConfigError(f"no joint '{name}'; {choices(name, names, 'joints')}")
+    return [not joints or name in joints for name in names]
 
 
 def _need_joint_rows(context: SkillContext) -> None:

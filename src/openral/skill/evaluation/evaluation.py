@@ -15,7 +15,8 @@ from openral.sim.rollout import SimRollout
 from openral.skill.evaluation.episode import EpisodeResult, run_episode, skill_context
 from openral.skill.evaluation.video import Video
 from openral.skill.evaluation.workers import run_on
-from openral.skill.library import make_skill
+from openral.skill.policy.host import PolicyOrder
+from openral.skill.policy.waited import ConfinedSkill, waited_skill
 from openral.skill.skill import Skill
 
 _Z95 = 1.959963984540054
@@ -111,7 +112,7 @@ def evaluate(
             if progress is not None:
                 progress(result)
     finally:
-        rollout.close()
+        _close(rollout, skill)
     found.sort(key=lambda result: result.episode)
     return Evaluation(order, rollout.robot.id, tuple(found))
 
@@ -120,11 +121,17 @@ def _make(order: Order) -> tuple[SimRollout, Skill]:
     robot = load_robot(order.robot) if order.robot is not None else None
     scene = load_scene(order.scene)
     rollout = make_rollout(scene, robot)
-    skill = make_skill(order.skill, skill_context(rollout), order.parameters)
+    skill = waited_skill(PolicyOrder(order.skill, skill_context(rollout), order.parameters))
     if skill.cameras:
         rollout.close()
         rollout = make_rollout(scene, robot, cameras=skill.cameras)
     return rollout, skill
+
+
+def _close(rollout: SimRollout, skill: Skill) -> None:
+    rollout.close()
+    if isinstance(skill, ConfinedSkill):
+        skill.close()
 
 
 def _run_all(

@@ -109,11 +109,11 @@ def load(order: PolicyOrder) -> Skill:
         raise PolicyFailed(f"skill '{order.entry_point}' cannot be made: {error!r}") from error
 
 
-def think(skill: Skill, observation: Observation) -> Answer:
-    """Runs inference once; any exception of the policy is a PolicyFailed."""
+def think(skill: Skill, observation: Observation, ends: bool = True) -> Answer:
+    """Runs inference once; exceptions of the policy are PolicyFailed. `ends`: it may be done."""
     began = time.perf_counter()
     try:
-        done = isinstance(skill, Finishing) and skill.finished(observation)
+        done = ends and isinstance(skill, Finishing) and skill.finished(observation)
         rows = None if done else skill.act(observation)
     except Exception as error:
         raise PolicyFailed(f"the policy raised {error!r}") from error

@@ -28,6 +28,7 @@ _KEY_VARIABLE = "OPENRAL_RUN_KEY_FD"
 """Of `graph.run_key`: removed from the policy's environment, which has no use for it."""
 _FAREWELL_S = 0.5
 _CLEANING_S = 6.0
+_LOOK_S = 0.5
 
 
 class PolicyProcess:
@@ -74,10 +75,11 @@ class PolicyProcess:
         """Begins an episode."""
         self._send(("reset", seed), None)
 
-    def ask(self, observation: Observation, timeout_s: float) -> None:
-        """Starts inference on an observation."""
+    def ask(self, observation: Observation, timeout_s: float, ends: bool = True) -> None:
+        """Starts inference on an observation; without `ends` even if the policy says it is done."""
         images, objects = dict(observation.images), dict(observation.objects)
-        self._send(("act", observation._replace(images=images, objects=objects)), timeout_s)
+        seen = observation._replace(images=images, objects=objects)
+        self._send(("act" if ends else "go on", seen), timeout_s)
 
     def poll(self) -> Loaded | Answer | None:
         """The next reply, None if there is none; a process that exceeds its timeout is ended."""
@@ -99,6 +101,13 @@ class PolicyProcess:
             self.close(kill=True)
             raise PolicyFailed(f"the policy gave no answer within {self._timeout_s:g} s")
         return None
+
+    def wait(self) -> Loaded | Answer:
+        """`poll`, once there is something to be had."""
+        while (message := self.poll()) is None:
+            if self._link is not None:
+                self._link.wait(_LOOK_S)
+        return message
 
     def rest(self) -> None:
         """Keeps the loaded policy, which took long to load, unless it failed or inference runs."""
@@ -181,6 +190,9 @@ class _Link:
         self._writer = threading.Thread(target=self._write, name="openral-policy", daemon=True)
         self._writer.start()
 
+    def wait(self, seconds: float) -> None:
+        select.select([self._socket], [], [], seconds)
+
     def _write(self) -> None:
         with contextlib.suppress(OSError):
             while message := self.outbox.get():
@@ -215,7 +227,7 @@ def _serve(link: socket.socket) -> None:
             elif skill is not None and kind == "reset":
                 skill.reset(content)
             elif skill is not None:
-                link.sendall(reply(think(skill, content)))
+                link.sendall(reply(think(skill, content, ends=kind == "act")))
         except (PolicyFailed, CapabilityMismatch) as error:
             link.sendall(reply(type(error)(str(error))))
         except OpenralError as error:

@@ -16,9 +16,10 @@ from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.lifecycle.machine import Outcome, State
 from openral.ros.lifecycle.node import LifecycleNode
-from openral.skill.policy.host import InlinePolicy, PolicyHost
+from openral.skill.policy.host import PolicyHost
 from openral.skill.policy.limits import PolicyLimits
 from openral.skill.policy.process import PolicyProcess
+from openral.skill.policy.waited import WaitedPolicy
 from openral.skill.runner.chunk_maker import ChunkMaker
 from openral.skill.runner.goal_order import Ending, GoalOrder
 from openral.skill.runner.graph import RunnerGraph
@@ -93,7 +94,8 @@ class SkillRunnerNode(LifecycleNode):
         self._goals += 1
         inline = self.settings.policy == "inline"
         if self._policy is None:
-            self._policy = InlinePolicy() if inline else PolicyProcess(self._limits())
+            made = WaitedPolicy if inline else PolicyProcess
+            self._policy = made(self._limits())
         maker = ChunkMaker(f"{order.seed}/{self._goals}" if inline else None)
         run = SkillRun(self.graph, self.settings, self._scene, order, self._policy, maker)
         self._run = self.graph.listener = run

@@ -31,7 +31,7 @@ class RunnerParameters(NodeSettings):
     rate_hz: float = 20.0
     """Rows per second of a skill without a manifest, where there is no scene to define it."""
     policy: str = "process"
-    """Where policies run: in their own process, or inline for lock-step."""
+    """Where policies run: in their own process, or inline for lock-step, which waits for them."""
     policy_memory_gb: float = 0.0
     """Memory limit of a policy's process and its descendants; 0: 75 % of the machine's."""
     policy_tasks: int = 0
