@@ -14,6 +14,7 @@ import mujoco
 
 from openral import SceneDescription, SceneType, load_robot
 from openral.manifest.base import Model, Positive, Transform
+from openral.manifest.scene import World
 from openral.sim.building import furniture
 from openral.sim.building.scene_task import NoTask, Verdict
 from openral.sim.building.scene_type import NoParameters, Setup
@@ -24,8 +25,7 @@ from openral.sim.mujoco_rollout import MujocoRollout
 class Options(Model):
     """Options of the scene; unknown ones are refused."""
 
-    height_m: Positive = 0.3
-    """Height of the table."""
+    height_m: Positive = 0.3  # of the table
 
 
 class KnockOff(NoTask):
@@ -40,8 +40,8 @@ class KnockOff(NoTask):
 
 def build(setup: Setup) -> MujocoRollout:
     stage = Stage(setup.robot, setup.scene.base_pose or Transform())  # the robot comes first
-    top = setup.options.height_m
-    spec, half = stage.spec, (0.03, 0.03, 0.05)
+    assert isinstance(setup.options, Options)
+    spec, top, half = stage.spec, setup.options.height_m, (0.03, 0.03, 0.05)
     furniture.add_lights(spec)
     furniture.add_floor(spec)
     furniture.add_table(spec, "table", (0.4, -0.3), (0.8, 0.3), top)
@@ -52,8 +52,8 @@ def build(setup: Setup) -> MujocoRollout:
 SCENE = SceneType("knock_off", "Knock it off.", Options, {"fallen": NoParameters}, build)
 
 if __name__ == "__main__":
-    scene = SceneDescription(id="knock_off", name="Knock it off", world={"scene": "knock_off"})
-    setup = Setup(scene, load_robot("franka_panda"), Options(), "fallen", NoParameters())
-    rollout = SCENE.build(setup)
+    scene = SceneDescription(id="knock_off", name="Knock it off", world=World(scene="knock_off"))
+    robot = load_robot("franka_panda")
+    rollout = SCENE.build(Setup(scene, robot, Options(), "fallen", NoParameters()))
     step = rollout.step(rollout.hold_action())
     print("brick at", step.observation.objects["brick"][:3].round(3), "done:", step.info["success"])

@@ -27,7 +27,7 @@ def main(steps: int = 50) -> None:
         if terminated or truncated:
             break
     print(f"{info['steps']} steps, return {total:.2f}, success {info['success']}")
-    print("picture:", env.render().shape)
+    print("image:", rollout.image("front").shape)
     env.close()
 
 

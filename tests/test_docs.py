@@ -55,6 +55,12 @@ def test_named_tests_and_files_exist(page: Path) -> None:
     assert not re.findall(rf"`(?!(?:{roots})/)[\w/]+\.(?:py|[ch]pp)`", _prose(page))
 
 
+def test_the_python_of_the_readme_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 1
+    exec(compile(blocks[0], "README.md", "exec"), {})
+
+
 def test_each_step_of_the_three_walks_names_its_file() -> None:
     page = (DOCS / "architecture.md").read_text()
     walks = page.split("## Three walks through the code")[1].split("\n## ")[0].split("\n### ")[1:]

@@ -40,6 +40,16 @@ def test_type_checkers_see_the_same_names_in_the_same_modules() -> None:
     assert seen == openral._MODULES
 
 
+def test_no_module_of_openral_imports_through_the_public_api() -> None:
+    """Such an import would hide from the import rule which layer it reaches."""
+    root = Path(openral.__file__).parent
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "openral":
+                public = {alias.name for alias in node.names} & set(openral._MODULES)
+                assert not public, (str(path.relative_to(root)), public)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'openral' has no attribute 'load_robots'"):
         openral.load_robots  # noqa: B018
