@@ -77,12 +77,13 @@ class BaseMotion {
       double most = norm2(found_), fastest = std::abs(found_[2]), late = 0, turning = 0;
       for (const Change& k : changes_) {
         if (k.time > end) break;
-        way += norm2(k.by) * k.longest / 2;
-        turn += std::abs(k.by[2]) * k.longest / 2;
+        const double off = k.ramp > 0 ? k.longest : k.longest / 2;
+        way += norm2(k.by) * off;
+        turn += std::abs(k.by[2]) * off;
         full += norm2(k.by) * k.longest;
         most = std::max(most, norm2(k.to));
         fastest = std::max(fastest, std::abs(k.to[2]));
-        if (k.time + k.longest < 2 * middle - end) continue;
+        if (k.time + std::max(k.longest, k.ramp) < 2 * middle - end) continue;
         late += norm2(k.by);
         turning += std::abs(k.by[2]);
       }
@@ -107,8 +108,20 @@ class BaseMotion {
   struct Change {
     double time = 0;
     Vec by{}, to{};      // old velocity less the new one; the new one
-    double longest = 0;  // s that the old one may be kept
+    double longest = 0;  // s that the old one may be kept, as far as the way is concerned
+    double ramp = 0;     // s that it takes to slow down steadily, where that leads farther
   };
+  // A change is over within the time of a stop, however it comes about, or it comes about with at
+  // least the base's deceleration. So the lower half of its knob keeps the old velocity for a part
+  // of that time and then drops it, and the upper half slows down steadily, if that leads farther.
+  double ends(const Change& k, double knob) const {
+    if (k.ramp == 0) return k.time + knob * k.longest;
+    return k.time + (knob <= 0.5 ? 2 * knob * m_.envelope.stop_time : (2 * knob - 1) * k.ramp);
+  }
+  // What is left of the change at a time before its end.
+  static double left(const Change& k, double knob, double end, double time) {
+    return k.ramp == 0 || knob <= 0.5 ? 1 : (end - time) / (end - k.time);
+  }
   struct Piece {
     double time = 0;  // from which on
     Vec velocity{};
@@ -162,7 +175,10 @@ class BaseMotion {
       if (r == 0 || size > 1e-9) pieces_.push_back({r * c_.dt, now});
       if (size > 1e-9) {
         const Vec by = before - now;
-        changes_.push_back({r * c_.dt, by, now, braking(by)});
+        const openral::Envelope& e = m_.envelope;
+        const bool slow = !by_joints_ && norm2(by) / (2 * e.base_deceleration) > e.stop_time;
+        changes_.push_back(
+            {r * c_.dt, by, now, braking(by), slow ? norm2(by) / e.base_deceleration : 0});
       }
       before = now;
     }
@@ -182,27 +198,35 @@ class BaseMotion {
   }
 
   Vec twist_pose(const Vec& start, double time, const double* knob) const {
-    Vec at = start, v{};
+    Vec at = start;
     double now = 0;
     std::size_t next = 0;
-    // The old velocity is kept for a while after each change; between these times it is constant.
     while (true) {
       while (next < pieces_.size() && pieces_[next].time <= now + 1e-12) ++next;
-      v = pieces_[next - 1].velocity;
+      const Vec command = pieces_[next - 1].velocity;
+      const bool last = now >= time - 1e-12;
       double until = next < pieces_.size() ? std::min(time, pieces_[next].time) : time;
+      // What is left of the changes is constant until one of them ends, or for a short while.
+      std::array<std::pair<const Change*, std::array<double, 2>>, 64> open;
+      std::size_t count = 0;
       for (std::size_t i = 0; i < changes_.size(); ++i) {
         const Change& k = changes_[i];
         if (k.time > now + 1e-12) break;
-        const double end = k.time + knob[kChanges + static_cast<int>(i)] * k.longest;
-        if (end <= now + 1e-12) continue;
-        v = v + k.by;
-        until = std::min(until, end);
+        const double share = knob[kChanges + static_cast<int>(i)], end = ends(k, share);
+        if (end <= now + 1e-12 || count == open.size()) continue;
+        open[count++] = {&k, {share, end}};
+        until = std::min(until, k.ramp > 0 ? std::min(end, now + k.ramp / 24) : end);
       }
-      if (now >= time - 1e-12) break;
+      const double when = last ? now : (now + until) / 2;
+      Vec v = command;
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto& [k, at_end] = open[i];
+        v = v + left(*k, at_end[0], at_end[1], when) * k->by;
+      }
+      if (last) return drive(at, v, knob[kBrake] * braking(v));
       at = drive(at, v, until - now);
       now = until;
     }
-    return drive(at, v, knob[kBrake] * braking(v));
   }
   // Straight in the joints' frame, x, y and yaw each for itself.
   Vec joint_pose(double time, const double* knob) const {

@@ -44,7 +44,10 @@ float reach(const RobotModel& m, const Skeleton& s, const LeverList& list) {
   for (int k = list.first; k < list.last; ++k) {
     const Lever& l = s.levers[static_cast<std::size_t>(k)];
     const auto j = static_cast<std::size_t>(l.coordinate);
-    if (j < s.dof) sum += static_cast<double>(l.length) * m.coordinates[j].tracking;
+    const double tracking = j < s.dof        ? m.coordinates[j].tracking
+                            : j == s.dof + 2 ? m.envelope.base_turn_tracking
+                                             : m.envelope.base_tracking;
+    sum += static_cast<double>(l.length) * tracking;
   }
   return static_cast<float>(sum);
 }

@@ -86,10 +86,9 @@ int clearances(const Skeleton& skeleton, const World& world, const VoxelField* v
       if (voxels != nullptr && !voxels->empty()) {
         const double radius = capsule.radius;
         const double within = vmin(at_most(*voxels, posed.middle[c], best + radius), best + radius);
-        const double d =
-            nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
-                         capsule.half_length, within, -1.0, cell, work, most, PlainDistance{}) -
-            radius;
+        const double d = nearest_cell(*voxels, {{g.p.x, g.p.y, g.p.z}}, {{g.d.x, g.d.y, g.d.z}},
+                                      within, -1.0, cell, work, most, PlainDistance{}) -
+                         radius;
         best = d < best ? d : best;
       }
     }

@@ -244,16 +244,31 @@ bool Kernel::leads_away(const ChunkView& chunk, const Scene& around, Query& q,
   spend(q, done, out);
   out.status = done <= most ? Status::kRecovery : Status::kBudgetExceeded;
   if (done > most) return false;
-  float before = 0, after = 0;
-  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c) {
-    before = std::max(before, world + body_->capsule_tracking[c] - body_->capsule_start[c]);
-    after = std::max(after, world + body_->capsule_tracking[c] - body_->capsule_end[c]);
-  }
-  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p) {
-    before = std::max(before, self + body_->pair_tracking[p] - body_->pair_start[p]);
-    after = std::max(after, self + body_->pair_tracking[p] - body_->pair_end[p]);
-  }
-  return after <= std::max(0.0F, before - kProgress);
+  // Into the margin, and into what normal motion needs beyond it.
+  float before = 0, after = 0, before_wide = 0, after_wide = 0;
+  const auto note = [&](float margin, float tracking, float start, float end) {
+    before = std::max(before, margin - start);
+    after = std::max(after, margin - end);
+    before_wide = std::max(before_wide, margin + tracking - start);
+    after_wide = std::max(after_wide, margin + tracking - end);
+  };
+  // A gripper that holds something may be anywhere on its way to its goals.
+  const auto swept = [&](const LeverList& list) {
+    double sum = 0;
+    for (int k = list.first; k < list.last; ++k) {
+      const Lever& l = body_->skeleton.levers[static_cast<std::size_t>(k)];
+      sum += static_cast<double>(l.length) * body_->lowering.final_sweep(chunk, l.coordinate);
+    }
+    return static_cast<float>(sum * (1 + 1e-6));
+  };
+  for (std::size_t c = 0; c < body_->skeleton.capsules.size(); ++c)
+    note(world, body_->capsule_tracking[c], body_->capsule_start[c],
+         body_->capsule_end[c] - swept(body_->skeleton.capsules[c].motion));
+  for (std::size_t p = 0; p < body_->skeleton.pairs.size(); ++p)
+    note(self, body_->pair_tracking[p], body_->pair_start[p],
+         body_->pair_end[p] - swept(body_->skeleton.pairs[p].motion));
+  if (before > 0) return after <= std::max(0.0F, before - kProgress);
+  return after <= 0 && after_wide <= std::max(0.0F, before_wide - kProgress);
 }
 
 }  // namespace openral

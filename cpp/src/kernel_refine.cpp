@@ -21,6 +21,7 @@ Outcome Kernel::look(const Query& q, int first, int count) noexcept {
   Outcome found = prove_(part);
   work_left_ -= found.work;
   found.span += first;
+  found.open += first;
   return found;
 }
 
@@ -40,8 +41,8 @@ bool Kernel::settle(const Query& q, int first, int count, Outcome& found) noexce
       if (found.proof == Proof::kBudget) found = culprit;
       return false;
     }
-    // What lies before the span that was looked at may not have been decided yet.
-    if (!settle(q, first, span - first, found)) return false;
+    // Some of what lies before the span that was looked at may not have been decided yet.
+    if (!settle(q, culprit.open, span - culprit.open, found)) return false;
     count -= span + 1 - first;
     first = span + 1;
   }

@@ -73,7 +73,7 @@ void Lowering::finish(const ChunkView& chunk, double pace, const Planar& base,
   drift(chunk);
   own_points(chunk);
   stops(chunk);
-  widen(base_error);
+  widen(chunk, base_error);
   bows();
   place(base);
 }
@@ -265,8 +265,9 @@ bool Lowering::check_base(const ChunkView& c, std::size_t row, Verdict& out) noe
 }
 
 // Adds the tracking error to every box. A joint strays at most as far as the robot has been told
-// to move (or still moves), so a robot that is told to stand still has boxes of no width.
-void Lowering::widen(const Vec3& base_error) noexcept {
+// to move (or still moves), so a robot that is told to stand still has boxes of no width. A base
+// that is late on its path has been told more than where it is says.
+void Lowering::widen(const ChunkView& c, const Vec3& base_error) noexcept {
   const Envelope& e = model_.envelope;
   const std::size_t dof = skeleton_.dof;
   const Vec3 found = base_twist(model_, start_);
@@ -276,6 +277,8 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     if (limits(j).role == Role::kBody)  // counted from where it was measured
       reached = std::max(reached, std::abs(start_.qd[j]) * (e.stop_time + start_.age));
   if (reached < 1e-4) reached = 0;  // noise of a robot at rest
+  std::size_t told = 0;             // rows that the base's travel counts
+  const auto late = static_cast<std::size_t>(std::min(std::ceil(lagging_ / c.dt * pace_), 1e6));
   for (std::size_t i = 0; i < 3; ++i) width(0)[dof + i] = base_error[i];
   for (int i = 1; i < span_count_; ++i) {
     const Span& s = spans_[static_cast<std::size_t>(i)];
@@ -287,8 +290,13 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     for (std::size_t j = 0; j < dof; ++j)
       if (limits(j).role == Role::kBody) step = std::max(step, std::abs(b[j] - a[j]));
     reached += step;
-    base_travel += std::hypot(b[dof] - a[dof], b[dof + 1] - a[dof + 1]);
-    base_turn += std::abs(b[dof + 2] - a[dof + 2]);
+    for (; told < (row ? std::min(horizon_, static_cast<std::size_t>(i) + late) : horizon_);
+         ++told) {
+      const double *here = point(told) + dof, *next = point(told + 1) + dof;
+      base_travel += twisted_ ? std::hypot(arcs_[told].twist[0], arcs_[told].twist[1]) * c.dt
+                              : std::hypot(next[0] - here[0], next[1] - here[1]);
+      base_turn += std::abs(next[2] - here[2]);
+    }
     for (std::size_t j = 0; j < dof; ++j)
       if (limits(j).role == Role::kBody && !nominal_) w[j] += std::min(limits(j).tracking, reached);
     for (std::size_t j = 0; j < dof; ++j)
@@ -296,9 +304,10 @@ void Lowering::widen(const Vec3& base_error) noexcept {
     // Where the base has gone turns with its heading's error.
     const double gone = std::max(std::hypot(a[dof], a[dof + 1]), std::hypot(b[dof], b[dof + 1])) +
                         std::hypot(w[dof], w[dof + 1]);
-    for (std::size_t k = 0; k < 2; ++k)
-      w[dof + k] += std::min(e.base_tracking, base_travel) + base_error[k] + base_error[2] * gone;
-    w[dof + 2] += std::min(e.base_turn_tracking, base_turn) + base_error[2];
+    const double off = nominal_ ? 0 : std::min(e.base_tracking, base_travel);
+    const double turned = nominal_ ? 0 : std::min(e.base_turn_tracking, base_turn);
+    for (std::size_t k = 0; k < 2; ++k) w[dof + k] += off + base_error[k] + base_error[2] * gone;
+    w[dof + 2] += turned + base_error[2];
   }
 }
 

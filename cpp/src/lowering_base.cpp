@@ -154,13 +154,16 @@ Vec3 Lowering::commanded(const ChunkView& c, std::size_t row) const noexcept {
 }
 
 // Whether a base that is alone in moving stays on one circle, from how it was found and without
-// ever slowing down: it lags then, but on its path.
-bool Lowering::steady(const ChunkView& c) const noexcept {
+// ever slowing down: it lags then, but on its path. `lag` is by how much at most, s: velocities
+// that only grow are each taken up that late, so it is where it should have been that long ago.
+bool Lowering::steady(const ChunkView& c, double& lag) const noexcept {
+  lag = 0;
   if (mixed_) return false;
   Vec3 last = base_twist(model_, start_);
   for (std::size_t row = 0; row < horizon_; ++row) {
     const Vec3 next = commanded(c, row);
     if (!within(last, next)) return false;
+    if (next != last) lag = std::max(lag, braking({next[0] - last[0], next[1] - last[1], 0}));
     last = next;
   }
   return true;
@@ -171,10 +174,13 @@ bool Lowering::steady(const ChunkView& c) const noexcept {
 // commanded path by any share of (old − new)·T, T being how long braking from that difference takes
 // at full speed. Some bases take that back, others never do: it counts in every later row. A
 // deviation of the heading turns all that comes after it. Where the velocity is between the two,
-// a stop leads along that one; a share 1 − c² of the deviation has come about by then.
+// a stop leads along that one. If it slows down steadily, a share 1 − c² of the deviation has come
+// about by then; what it goes on for within the time of a stop may have come about at any c.
 void Lowering::drift(const ChunkView& c) noexcept {
   for (std::size_t row = 0; row < horizon_; ++row) drifts_[row].on = false;
-  if (!base_owned_ || steady(c)) return;
+  lagging_ = 0;
+  if (!base_owned_ || steady(c, lagging_)) return;
+  lagging_ = 0;
   const Envelope& e = model_.envelope;
   const std::size_t d = skeleton_.dof;
   const double dt = c.dt / pace_;
@@ -184,6 +190,7 @@ void Lowering::drift(const ChunkView& c) noexcept {
   Range changes, way;          // what of it may be left, and the deviation that it makes
   Range before, rest, travel;  // deviations and velocities of earlier changes; what these allow
   double around = 0, until = 0, rest_until = 0;
+  double at_once = 1;  // share of the deviation that comes about before the velocity changes
   for (std::size_t row = 0; row < horizon_; ++row) {
     const Vec3 now = commanded(c, row);
     const double *a = point(row) + d, *b = point(row + 1) + d;
@@ -207,6 +214,7 @@ void Lowering::drift(const ChunkView& c) noexcept {
       }
       change = differs;
       const double seconds = braking(change);
+      at_once = e.stop_time / seconds;
       // A twist changes in step, joints each at their own pace along their own axes.
       changes = {};
       changes.add(twisted_ ? change
@@ -265,7 +273,7 @@ void Lowering::drift(const ChunkView& c) noexcept {
       stop = stop.spun(twisted_ ? yaw : -heading);
       if (twisted_) stop.grow(linear * brake * std::min(2.0, moving.turn() * brake + swept));
       for (std::size_t i = 0; i < 3; ++i) {
-        const double share = 1 - least * least;
+        const double share = std::max(at_once, 1 - least * least);
         stop.low[i] += way.low[i] * share;
         stop.high[i] += way.high[i] * share;
       }

@@ -99,31 +99,79 @@ bool Lowering::cartesian_target(const ChunkView& c, std::size_t s, std::size_t r
 // Whether joints that go straight from `from` to `to` keep the tool on its way from one target to
 // the next. Its error e is known at both ends (`missed` and `left`) and halfway; in between,
 // |e(s)| ≤ max(|e(0)|, |e(1/2)|, |e(1)|) + max|e''|/32, and the levers bound the derivative.
+// `stray` is what the joints' lags add at either end, which bends in between like the rest.
 bool Lowering::follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
                        const double* to, const ToolSolver::Residual& missed,
-                       const ToolSolver::Residual& left, Verdict& out) const noexcept {
+                       const ToolSolver::Residual& left, const ToolSolver::Residual& stray,
+                       Verdict& out) const noexcept {
   double middle[kMaxCoordinates];
   for (std::size_t j = 0; j < skeleton_.dof; ++j) middle[j] = (from[j] + to[j]) / 2;
-  double arc = 0, angle = 0;
+  double arc = 0, angle = 0, off = 0;
   const LeverList& levers = skeleton_.tools[static_cast<std::size_t>(slot.tool)].in_base;
   for (int k = levers.first; k < levers.last; ++k) {
     const Lever& l = skeleton_.levers[static_cast<std::size_t>(k)];
+    off += static_cast<double>(l.turn) * lag_[static_cast<std::size_t>(l.coordinate)];
     const double turned = std::abs(to[l.coordinate] - from[l.coordinate]);
     arc += static_cast<double>(l.length) * turned;
     angle += static_cast<double>(l.turn) * turned;
   }
   const Pose half = solver_.pose(slot.tool, middle);
   const Pose wanted = halfway(before, target);
-  const double shift =
-      std::max({missed.shift, distance(half, wanted), left.shift}) + arc * angle / 16;
-  const double turn =
-      std::max({missed.turn, norm(turn_between(half, wanted)), left.turn}) + angle * angle / 16;
+  const double bend = 1.0 / 16 + off;
+  const double shift = std::max({missed.shift, distance(half, wanted), left.shift}) + stray.shift +
+                       arc * angle * bend;
+  const double turn = std::max({missed.turn, norm(turn_between(half, wanted)), left.turn}) +
+                      stray.turn + angle * angle * bend;
   const Envelope& e = model_.envelope;
   if (shift <= e.follow_shift && turn <= e.follow_turn) return true;
   out.status = Status::kUnsolved;
   out.value = shift <= e.follow_shift ? turn : shift;
   out.limit = shift <= e.follow_shift ? e.follow_turn : e.follow_shift;
   return false;
+}
+
+// Relative rows are solved from where the joints are expected. From anywhere else within their lag
+// they lead the tool off its path from there: joint j that starts δ off carries the tool by δ·J_j
+// as it is in the row, and the path by δ·J_j as it was at the start, seen in the frame of the rows.
+// What is left beyond that is of the lags' square.
+ToolSolver::Residual Lowering::strays(const Slot& slot, bool in_tool,
+                                      const ToolSolver::Stance& first,
+                                      const ToolSolver::Stance& here,
+                                      const double* at) const noexcept {
+  constexpr double kTurn = ToolSolver::kTurnWeight;
+  double off = 0, off_arc = 0, arc = 0, angle = 0;
+  const LeverList& levers = skeleton_.tools[static_cast<std::size_t>(slot.tool)].in_base;
+  for (int k = levers.first; k < levers.last; ++k) {
+    const Lever& l = skeleton_.levers[static_cast<std::size_t>(k)];
+    const double gone = std::abs(at[l.coordinate] - point(0)[l.coordinate]);
+    const double lag = lag_[static_cast<std::size_t>(l.coordinate)];
+    off += static_cast<double>(l.turn) * lag;
+    off_arc += static_cast<double>(l.length) * lag;
+    arc += static_cast<double>(l.length) * gone;
+    angle += static_cast<double>(l.turn) * gone;
+  }
+  ToolSolver::Residual out{off * off * arc + 2 * off * off_arc * angle, off * off * angle};
+  if (off_arc == 0) return out;
+  const auto by = multiply(here.at.rotation, transpose(first.at.rotation));
+  const Vec3 way{here.at.translation[0] - first.at.translation[0],
+                 here.at.translation[1] - first.at.translation[1],
+                 here.at.translation[2] - first.at.translation[2]};
+  for (int k = 0; k < slot.count; ++k) {
+    const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
+    const double *a = first.columns[j].v, *b = here.columns[j].v;
+    const Vec3 axis{a[3] / kTurn, a[4] / kTurn, a[5] / kTurn};
+    const Vec3 path = in_tool ? axis : rotate(by, axis);
+    const Vec3 carried{axis[1] * way[2] - axis[2] * way[1], axis[2] * way[0] - axis[0] * way[2],
+                       axis[0] * way[1] - axis[1] * way[0]};
+    Vec3 shift{}, turn{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      shift[i] = b[i] - a[i] - (in_tool ? carried[i] : 0);
+      turn[i] = b[3 + i] / kTurn - path[i];
+    }
+    out.shift += lag_[j] * norm(shift);
+    out.turn += lag_[j] * norm(turn);
+  }
+  return out;
 }
 
 // Whether the joints of a tool get from one row to the next within their speeds.
@@ -153,8 +201,11 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
     bounds.low[j] = q[j] + (limits(j).lower + off - q[j]) * share;
     bounds.high[j] = q[j] + (limits(j).upper - off - q[j]) * share;
   }
+  const ToolSolver::Stance first = stance;
+  const SlotView& view = c.slots[s];
+  const bool in_tool = !view.frame.empty() && view.frame != model_.base_frame;
   Pose target = stance.at;
-  ToolSolver::Residual missed;
+  ToolSolver::Residual missed, strayed;
   for (std::size_t row = 0; row < c.rows; ++row) {
     const Pose before = target;
     double last[kMaxCoordinates];
@@ -162,7 +213,7 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
     if (!cartesian_target(c, s, row, target, out)) return false;
     out.row = static_cast<std::int32_t>(row);
     const ToolSolver::Stance stood = stance;
-    ToolSolver::Residual left;
+    ToolSolver::Residual left, stray;
     Verdict why = out;
     // The first way that keeps the tool on its path within the joints' speeds; else the first one,
     // which says what is wrong.
@@ -179,7 +230,10 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
         return false;
       }
       why = out;
-      const bool on_path = follows(slot, before, target, last, q, missed, left, why);
+      if (rates) stray = strays(slot, in_tool, first, stance, q);
+      const ToolSolver::Residual more{std::max(stray.shift, strayed.shift),
+                                      std::max(stray.turn, strayed.turn)};
+      const bool on_path = follows(slot, before, target, last, q, missed, left, more, why);
       if (on_path && in_time(c, slot, last, q)) break;
     }
     if (why.status == Status::kUnsolved) {
@@ -187,6 +241,7 @@ bool Lowering::lower_cartesian(const ChunkView& c, std::size_t s, Verdict& out) 
       return false;
     }
     missed = left;
+    strayed = stray;
     for (int k = 0; k < slot.count; ++k) {
       const auto j = static_cast<std::size_t>(slot.coordinates[static_cast<std::size_t>(k)]);
       if (!swings(j))

@@ -87,9 +87,10 @@ void Lowering::begin_grips(const GripGoals& goals) noexcept {
   for (std::size_t j = 0; j < n; ++j) {
     if (!swings(j)) continue;
     const double q = start_.q[j];
-    const double seconds = start_.age + model_.envelope.stop_time;
-    const double gone = std::clamp(q + start_.qd[j] * seconds, std::min(limits(j).lower, q),
-                                   std::max(limits(j).upper, q));
+    // Up to now it may have gone anywhere at its measured speed; a stop ends at its range.
+    const double old = start_.qd[j] * start_.age, stop = start_.qd[j] * model_.envelope.stop_time;
+    const double gone = std::clamp(q + old + stop, std::min({limits(j).lower, q, q + old}),
+                                   std::max({limits(j).upper, q, q + old}));
     jaw_low_[j] = std::min(q, gone);
     jaw_high_[j] = std::max(q, gone);
     if (goals.any(j)) {
@@ -118,6 +119,7 @@ bool Lowering::lower_grips(const ChunkView& c, std::size_t s, Verdict& out) noex
     const Coordinate& l = limits(j);
     if (l.role != Role::kGripper || cartesian(mode)) continue;
     const double q = start_.q[j], low = std::min(l.lower, q), high = std::max(l.upper, q);
+    const double old = std::abs(start_.qd[j]) * start_.age;
     if (mode == Mode::kJointVelocity) goal_low_[j] = goal_high_[j] = q;
     double at = q, travel = 0;
     for (std::size_t row = 0; row < c.rows; ++row) {
@@ -127,7 +129,7 @@ bool Lowering::lower_grips(const ChunkView& c, std::size_t s, Verdict& out) noex
       if (mode == Mode::kJointVelocity) {
         at += value * c.dt;
         travel += std::abs(value) * c.dt;
-        const double off = model_.envelope.jitter * travel + std::abs(start_.qd[j]) * start_.age;
+        const double off = model_.envelope.jitter * travel + old;
         const double least = at - (value < 0 ? off : 0), most = at + (value > 0 ? off : 0);
         if (!(least >= low - kTolerance && most <= high + kTolerance)) {
           out.row = static_cast<std::int32_t>(row);
@@ -137,13 +139,13 @@ bool Lowering::lower_grips(const ChunkView& c, std::size_t s, Verdict& out) noex
           out.limit = least < low ? l.lower : l.upper;
           return false;
         }
-        goal = {std::max(low, at - off), std::min(high, at + off)};
+        goal = {std::max(low - old, at - off), std::min(high + old, at + off)};
         goal_low_[j] = std::min(goal_low_[j], goal.low);
         goal_high_[j] = std::max(goal_high_[j], goal.high);
       }
       if (mode == Mode::kJointTorque) {
-        const double way = l.velocity * (model_.envelope.recheck + model_.envelope.stop_time);
-        goal = {std::max(low, q - way), std::min(high, q + way)};
+        const double way = l.velocity * (model_.envelope.recheck + model_.envelope.stop_time) + old;
+        goal = {std::max(low - old, q - way), std::min(high + old, q + way)};
       }
       if (swings(j)) grip(j, row, goal.low, goal.high);
     }

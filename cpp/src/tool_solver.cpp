@@ -12,8 +12,7 @@ using Matrix = std::array<double, 9>;
 constexpr double kDamping[ToolSolver::kWays] = {1e-6, 1e-4, 1e-3, 1e-4};
 constexpr double kTurnShare[ToolSolver::kWays] = {1, 1, 1, 0.1};
 constexpr int kSteps = 6;
-// Metres that a radian counts for: an arm that cannot do all six turns a little off, not aside.
-constexpr double kTurnWeight = 0.1;
+constexpr double kTurnWeight = ToolSolver::kTurnWeight;
 
 Vec3 cross(const Vec3& a, const Vec3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};

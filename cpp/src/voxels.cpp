@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace openral {
 namespace {
@@ -36,13 +37,15 @@ void VoxelField::rebuild(const std::uint8_t* occupied, std::array<int, 3> shape,
     origin_[i] = static_cast<float>(origin[i]);
     extent = std::max(extent, std::abs(origin[i]) + resolution * (shape[i] + 1));
   }
-  // Origin, cell size times index and the cell look-up each round once or twice.
-  slack_ = static_cast<float>(extent * 16 / (1 << 24));
+  // Origin, cell size times index and the cell look-up each round once or twice, and distances to
+  // boxes that are as large as the grid a few times.
+  slack_ = static_cast<float>(extent * 32 / (1 << 24));
   for (std::size_t d = 0; d < metres_.size(); ++d)
     metres_[d] = static_cast<float>(std::sqrt(static_cast<double>(d)) * resolution * (1 - 1e-6));
   scan_rows(occupied);
   spread_columns();
   spread_planes();
+  merge_cells();
 }
 
 void VoxelField::scan_rows(const std::uint8_t* occupied) {
@@ -106,6 +109,77 @@ void VoxelField::spread_planes() {
       relax(squared_.data() + static_cast<std::size_t>(to) * size,
             columns_.data() + static_cast<std::size_t>(from) * size, size, gap(to - from));
   }
+}
+
+void VoxelField::merge_cells() {
+  for (std::size_t a = 0; a < 2; ++a)
+    tiles_[a] = (static_cast<std::size_t>(shape_[a]) + kTile - 1) / kTile;
+  boxes_.clear();
+  tile_start_.assign(1, 0);
+  for (int i = 0; i < static_cast<int>(tiles_[0]); ++i)
+    for (int j = 0; j < static_cast<int>(tiles_[1]); ++j) {
+      merge_tile(i, j);
+      tile_start_.push_back(boxes_.size());
+    }
+}
+
+// Runs along the last axis become strips where they are alike from column to column, and strips
+// that are alike from row to row become boxes. All lists are in order of their first cells.
+void VoxelField::merge_tile(int tile_i, int tile_j) {
+  above_.clear();
+  for (int i = tile_i * kTile; i < std::min((tile_i + 1) * kTile, shape_[0]); ++i) {
+    strips_.clear();
+    open_.clear();
+    for (int j = tile_j * kTile; j < std::min((tile_j + 1) * kTile, shape_[1]); ++j)
+      add_strips(i, j);
+    add_boxes();
+  }
+}
+
+// Adds the runs of column (i, j) to strips that have the same run in the column before.
+void VoxelField::add_strips(int i, int j) {
+  const auto row = static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_[1]) +
+                   static_cast<std::size_t>(j);
+  scratch_.clear();
+  std::size_t before = 0;
+  for (int k = 0; row_used_[row] != 0 && k < shape_[2];) {
+    const std::uint64_t word = bits(i, j, k / 64) >> (k % 64);
+    if (word == 0) {
+      k = (k / 64 + 1) * 64;
+      continue;
+    }
+    k += __builtin_ctzll(word);
+    const int first = k;
+    while (k < shape_[2] && (bits(i, j, k / 64) >> (k % 64) & 1U) != 0) ++k;
+    while (before < open_.size() && strips_[open_[before]].low[2] < first) ++before;
+    const bool same = before < open_.size() && strips_[open_[before]].low[2] == first &&
+                      strips_[open_[before]].high[2] == k - 1;
+    scratch_.push_back(same ? open_[before] : strips_.size());
+    if (same)
+      strips_[open_[before]].high[1] = j;
+    else
+      strips_.push_back({{i, j, first}, {i, j, k - 1}});
+  }
+  std::swap(open_, scratch_);
+}
+
+// Adds the strips of a row to boxes that have the same strip in the row before.
+void VoxelField::add_boxes() {
+  scratch_.clear();
+  std::size_t before = 0;
+  const auto first = [](const VoxelBox& b) { return std::pair(b.low[1], b.low[2]); };
+  const auto last = [](const VoxelBox& b) { return std::pair(b.high[1], b.high[2]); };
+  for (const VoxelBox& strip : strips_) {
+    while (before < above_.size() && first(boxes_[above_[before]]) < first(strip)) ++before;
+    const bool same = before < above_.size() && first(boxes_[above_[before]]) == first(strip) &&
+                      last(boxes_[above_[before]]) == last(strip);
+    scratch_.push_back(same ? above_[before] : boxes_.size());
+    if (same)
+      boxes_[above_[before]].high[0] = strip.high[0];
+    else
+      boxes_.push_back(strip);
+  }
+  std::swap(above_, scratch_);
 }
 
 }  // namespace openral

@@ -141,7 +141,7 @@ TEST(a_base_that_changes_its_velocity_is_seen_to_do_so_late) {
   for (int i = 0; i < 20; ++i)  // a corner
     c.slots[0].data.insert(c.slots[0].data.end(), {i < 10 ? 0.5 : 0.0, i < 10 ? 0.0 : 0.5, 0});
   // Ahead of the corner by less than its braking, seen sideways of the arm's end.
-  CHECK_LE(worst(m, c, {1.25 + 0.1, 0.2, 0}), -0.015);
+  CHECK_LE(worst(m, c, {1.25 + 0.1, 0.2, 0}), -0.01);
   CHECK_LE(0, worst(m, c, {1.25 + 0.3, 0.2, 0}));
 }
 

@@ -184,9 +184,10 @@ def test_a_base_found_moving_must_be_able_to_brake() -> None:
 def test_how_old_the_odometry_is_counts() -> None:
     robot = mobile_robot(tracking_error=0.0)
     still = chunk(M.BODY_TWIST, np.zeros((2, 3)))
+    # It may go on for `stop_s` (5 cm), and a stop then takes 12.5 cm.
     for age, accepted in ((0, True), (80_000_000, False)):
         kernel = Kernel(robot)
-        kernel.set_world([wall(front() + 0.17)], NOW - age)
+        kernel.set_world([wall(front() + 0.2)], NOW - age)
         kernel.set_base((0.0, 0.0, 0.0), NOW - age)
         moving = dict.fromkeys(robot.joint_names, 0.0) | {"base_x": 0.5}
         kernel.set_state(robot.home, moving, NOW)

@@ -75,6 +75,11 @@ class Lowering {
   const double* final_point(const ChunkView& chunk) const {
     return seen_points() + chunk.rows * skeleton_.coordinates;
   }
+  // How far a gripper that something moves with may be from its place at the final point.
+  double final_sweep(const ChunkView& chunk, int j) const {
+    const auto at = static_cast<std::size_t>(j);
+    return at < skeleton_.dof && swings_[at] ? open_[chunk.rows * skeleton_.coordinates + at] : 0;
+  }
 
   // For a closer look at one span, spans of its own behind all others: those of `depth`, eight a
   // level. The middle of the span's part [start, end] alone, without any width; or 2ⁿ parts of its
@@ -130,7 +135,10 @@ class Lowering {
                         Verdict& out) const noexcept;
   bool follows(const Slot& slot, const Pose& before, const Pose& target, const double* from,
                const double* to, const ToolSolver::Residual& missed,
-               const ToolSolver::Residual& left, Verdict& out) const noexcept;
+               const ToolSolver::Residual& left, const ToolSolver::Residual& stray,
+               Verdict& out) const noexcept;
+  ToolSolver::Residual strays(const Slot& slot, bool in_tool, const ToolSolver::Stance& first,
+                              const ToolSolver::Stance& here, const double* at) const noexcept;
   bool in_time(const ChunkView& c, const Slot& slot, const double* from,
                const double* to) const noexcept;
   bool check_rows(const ChunkView& c, Verdict& out) noexcept;
@@ -141,14 +149,14 @@ class Lowering {
   void grip(std::size_t j, std::size_t row, double goal_low, double goal_high) noexcept;
   bool swings(std::size_t j) const { return swings_[j]; }
   void displace_base(std::size_t row) noexcept;
-  void widen(const Vec3& base_error) noexcept;
+  void widen(const ChunkView& c, const Vec3& base_error) noexcept;
   void place(const Planar& base) noexcept;
   void span(int from, int to, int row, float rate) noexcept;
   void own_points(const ChunkView& c) noexcept;
   void drift(const ChunkView& c) noexcept;
   void drift_row(std::size_t row, double* from, double* to) noexcept;
   Vec3 commanded(const ChunkView& c, std::size_t row) const noexcept;
-  bool steady(const ChunkView& c) const noexcept;
+  bool steady(const ChunkView& c, double& lag) const noexcept;
   void stops(const ChunkView& c) noexcept;
   bool mixes() const noexcept;
   void stop(const ChunkView& c, std::size_t row, std::size_t last) noexcept;
@@ -195,6 +203,7 @@ class Lowering {
   bool wide_ = false, nominal_ = false;
   bool mixed_ = false;  // stops leave the path anywhere
   double valid_ = 0, speed_ = 1, pace_ = 1;
+  double lagging_ = 0;  // s that the base may be late on its path
   Measured start_;
 };
 

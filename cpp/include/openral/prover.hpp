@@ -78,6 +78,7 @@ struct Outcome {
   Proof proof = Proof::kProven;
   Finding finding = Finding::kNothing;
   int span = 0;
+  int open = 0;              // all spans before this one are proven
   float start = 0, end = 1;  // part of the span
   int capsule = -1;          // capsule or tool
   int other = -1;            // capsule or obstacle

@@ -62,6 +62,13 @@ Outcome prove(const Query& query) noexcept {
     }
     if (refuse) {
       refused.work = work;
+      // What waits and what this block has left open may be of earlier spans.
+      refused.open = refused.span;
+      for (int i = 0; i < waiting; ++i)
+        refused.open = pending[i].span < refused.open ? pending[i].span : refused.open;
+      for (int lane = 0; lane < count; ++lane)
+        if ((block.unproven >> lane & 1U) != 0 && pieces[lane].span < refused.open)
+          refused.open = pieces[lane].span;
       return refused;
     }
     for (int lane = count; lane-- > 0;) {

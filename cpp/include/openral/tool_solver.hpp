@@ -18,6 +18,9 @@ class ToolSolver {
   // Pose of the tool in the base's frame.
   Pose pose(int tool, const double* q) const noexcept;
 
+  // Metres that a radian counts for: an arm that cannot do all six turns a little off, not aside.
+  static constexpr double kTurnWeight = 0.1;
+
   // Joints on the way to the tool that has most of them.
   int longest() const noexcept;
 

@@ -29,87 +29,76 @@ struct PlainDistance {
 };
 
 // Smallest certified distance from the segment to occupied cells within `need` of it; stops early
-// below `enough`. Counts its work, and gives up (with an answer of no meaning) past `limit`.
+// below `enough`. Counts its work, and gives up (with an answer of no meaning) past `limit`. Cells
+// come as boxes of many; `cell` is one of those in the nearest.
 template <class Measure>
-static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S half, S need,
-                      S enough, int* cell, int& work, int limit, const Measure& measure) {
+static S nearest_cell(const VoxelField& field, const Point& p, const Point& d, S need, S enough,
+                      int* cell, int& work, int limit, const Measure& measure) {
   const S res = field.resolution();
   const S inverse = 1 / res;
   const S pad = need + field.slack();
-  int low[3], high[3];
-  S middle[3];
+  int low[3], high[3], middle[3];
+  S start[3], end[3];
   for (int i = 0; i < 3; ++i) {
     const S a = p.x[i], b = p.x[i] + d.x[i];
     const S origin = field.origin()[static_cast<std::size_t>(i)];
     const int size = field.shape()[static_cast<std::size_t>(i)];
-    middle[i] = p.x[i] + d.x[i] / 2;
-    const S from = (a < b ? a : b) - pad, to = (a < b ? b : a) + pad;
-    if (to < origin || from > origin + res * static_cast<S>(size)) return need;
-    low[i] = cell_of(from, origin, inverse, size);
-    high[i] = cell_of(to, origin, inverse, size);
+    start[i] = a < b ? a : b;
+    end[i] = a < b ? b : a;
+    if (end[i] + pad < origin || start[i] - pad > origin + res * static_cast<S>(size)) return need;
+    low[i] = cell_of(start[i] - pad, origin, inverse, size);
+    high[i] = cell_of(end[i] + pad, origin, inverse, size);
+    middle[i] = cell_of((a + b) / 2, origin, inverse, size);
   }
-  // How far the cells of index k along axis a are from the segment's bounding box.
-  const auto gap_to = [&](int a, int k) {
-    const S from = field.origin()[static_cast<std::size_t>(a)] + res * static_cast<S>(k);
-    const S start = p.x[a] < p.x[a] + d.x[a] ? p.x[a] : p.x[a] + d.x[a];
-    const S end = p.x[a] < p.x[a] + d.x[a] ? p.x[a] + d.x[a] : p.x[a];
-    const S before = start - from - res, after = from - end;
-    const S gap = before > after ? before : after;
-    return gap > 0 ? gap : 0;
-  };
-  const S far = half + need + static_cast<S>(0.8661) * res;
-  const V h = splat(res / 2);
-  alignas(32) S box[3][kLanes];
-  int which[kLanes][3];
+  alignas(32) S centre[3][kLanes], half[3][kLanes];
+  const VoxelBox* which[kLanes];
   int filled = 0;
   S best = need;
   const auto flush = [&]() {
     for (int k = filled; k < kLanes; ++k)
-      for (int i = 0; i < 3; ++i) box[i][k] = box[i][0];
-    const V3 centre{load(box[0]), load(box[1]), load(box[2])};
-    const Segment local{V3{splat(p.x[0]), splat(p.x[1]), splat(p.x[2])} - centre,
+      for (int i = 0; i < 3; ++i) centre[i][k] = centre[i][0], half[i][k] = half[i][0];
+    const V3 at{load(centre[0]), load(centre[1]), load(centre[2])};
+    const Segment local{V3{splat(p.x[0]), splat(p.x[1]), splat(p.x[2])} - at,
                         V3{splat(d.x[0]), splat(d.x[1]), splat(d.x[2])}};
     alignas(32) S bound[kLanes];
-    store(bound, measure(local, {h, h, h}));
+    store(bound, measure(local, {load(half[0]), load(half[1]), load(half[2])}));
     for (int k = 0; k < filled; ++k) {
       const S value = bound[k] >= 0 ? bound[k] : 0;  // touching boxes give NaN
-      if (value < best) {
-        best = value;
-        for (int i = 0; i < 3; ++i) cell[i] = which[k][i];
-      }
+      if (value >= best) continue;
+      best = value;
+      for (std::size_t i = 0; i < 3; ++i)
+        cell[i] = middle[i] < which[k]->low[i]    ? which[k]->low[i]
+                  : middle[i] > which[k]->high[i] ? which[k]->high[i]
+                                                  : middle[i];
     }
     filled = 0;
     work += Measure::kWork;
   };
-  for (int i = low[0]; i <= high[0] && work <= limit; ++i) {
-    int passed = 2 * (high[1] - low[1]);  // rows, and cells that lie too far away
-    const S gap_i = gap_to(0, i);
-    for (int j = low[1]; j <= high[1]; ++j) {
-      const S gap_j = gap_to(1, j);
-      if (gap_i * gap_i + gap_j * gap_j > pad * pad) continue;
-      for (int w = low[2] / 64; w <= high[2] / 64; ++w) {
-        std::uint64_t bits = field.bits(i, j, w);
-        if (low[2] > w * 64) bits &= ~std::uint64_t{0} << (low[2] - w * 64);
-        if (high[2] - w * 64 < 63) bits &= (std::uint64_t{2} << (high[2] - w * 64)) - 1;
-        for (; bits != 0; bits &= bits - 1, ++passed) {
-          const int at[3] = {i, j, w * 64 + __builtin_ctzll(bits)};
-          S gap = 0;
-          for (int a = 0; a < 3; ++a) {
-            box[a][filled] = field.origin()[static_cast<std::size_t>(a)] +
-                             res * (static_cast<S>(at[a]) + static_cast<S>(0.5));
-            which[filled][a] = at[a];
-            const S delta = box[a][filled] - middle[a];
-            gap += delta * delta;
-          }
-          if (gap > far * far) continue;
-          if (++filled < kLanes) continue;
-          flush();
-          if (best < enough || work > limit) return best;
+  constexpr int kTile = VoxelField::kTile;
+  for (int ti = low[0] / kTile; ti <= high[0] / kTile && work <= limit; ++ti)
+    for (int tj = low[1] / kTile; tj <= high[1] / kTile; ++tj) {
+      int passed = 0;
+      for (const VoxelBox& box : field.boxes(ti, tj)) {
+        ++passed;
+        S gap = 0;
+        for (int i = 0; i < 3; ++i) {
+          const auto a = static_cast<std::size_t>(i);
+          const S from = field.origin()[a] + res * static_cast<S>(box.low[a]);
+          const S to = field.origin()[a] + res * static_cast<S>(box.high[a] + 1);
+          const S before = from - end[i], after = start[i] - to;
+          const S out = before > after ? before : after;
+          gap += out > 0 ? out * out : 0;
+          centre[i][filled] = (from + to) / 2;
+          half[i][filled] = (to - from) / 2;
         }
+        if (gap > pad * pad) continue;
+        which[filled] = &box;
+        if (++filled < kLanes) continue;
+        flush();
+        if (best < enough || work > limit) return best;
       }
+      work += 1 + passed / 8;
     }
-    work += 1 + passed / 8;
-  }
   if (filled > 0) flush();
   return best;
 }
@@ -173,8 +162,8 @@ static VoxelAnswer voxel_test(const VoxelField& field, const Point& p, const Poi
     q.x[i] = p.x[i] + d.x[i] * low;
     e.x[i] = d.x[i] * (high - low);
   }
-  answer.distance = nearest_cell(field, q, e, half_length * (high - low), need, least, answer.cell,
-                                 work, limit, measures(low, high));
+  answer.distance =
+      nearest_cell(field, q, e, need, least, answer.cell, work, limit, measures(low, high));
   if (work > limit || (answer.distance < need && answer.distance >= least))
     answer.state = VoxelAnswer::kUnproven;
   else if (!(answer.distance >= need))

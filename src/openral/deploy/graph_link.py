@@ -18,7 +18,7 @@ from openral.graph import topics
 from openral.graph.deadlines import STARTING_S
 from openral.graph.run_key import RunKey
 from openral.graph.sealed import subscribe_sealed
-from openral.ros.codec import types
+from openral.ros import msg
 from openral.ros.node.context import Context
 from openral.ros.node.executor import Executor
 from openral.ros.node.node import Node
@@ -146,12 +146,8 @@ class GraphLink:
 
     def tell_stop(self, reason: str) -> None:
         """Publishes an e-stop event; thread-safe."""
-        header = types.new("std_msgs/msg/Header", stamp=time_message(self.node.now()))
-        self._stops.publish(
-            types.new(
-                "openral_msgs/msg/EStopEvent", header=header, source="supervisor", reason=reason
-            )
-        )
+        header = msg.Header(stamp=time_message(self.node.now()))
+        self._stops.publish(msg.EStopEvent(header=header, source="supervisor", reason=reason))
 
     def stop_robot(self, reason: str) -> None:
         """Publishes e-stop events until kernel and HAL report the stop, for at most 0.5 s.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from openral.ros.codec import types
+from openral.ros import msg
 from openral.ros.node.client import Client
 from openral.ros.node.node import Node
 from openral.ros.node.parameter_services import value_from_msg, value_to_msg
@@ -40,7 +40,7 @@ class ManagedNode:
 
     def transition(self, label: str) -> Future[Any]:
         """Requests a transition; `success` of the response says whether it was completed."""
-        wanted = types.new("lifecycle_msgs/msg/Transition", label=label)
+        wanted = msg.Transition(label=label)
         return self._change.call_async(self._change.request_class(transition=wanted))
 
     def state(self) -> Future[Any]:
@@ -49,7 +49,7 @@ class ManagedNode:
 
     def set_parameter(self, name: str, value: Any) -> Future[Any]:
         """Sets a parameter; see `results[0].successful` and `.reason` of the response."""
-        wanted = types.new("rcl_interfaces/msg/Parameter", name=name, value=value_to_msg(value))
+        wanted = msg.Parameter(name=name, value=value_to_msg(value))
         return self._set.call_async(self._set.request_class(parameters=[wanted]))
 
     def parameter(self, name: str) -> Future[Any]:

@@ -15,8 +15,7 @@ from openral.errors import ConfigError, OpenralError, RecordingError
 from openral.graph.states import Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.graph.topics import FAILURE_RECORDER
-from openral.ros import Outcome, State, spin
-from openral.ros.codec import types
+from openral.ros import Outcome, State, msg, spin
 from openral.ros.lifecycle.node import LifecycleNode
 from openral.ros.lifecycle.program import given_parameters
 from openral.ros.parameters.store import Descriptor
@@ -127,10 +126,9 @@ class RecorderNode(LifecycleNode):
 
     def _tell(self, severity: Severity, reason: str, detail: str) -> None:
         self.log.error(detail)
-        header = types.new("std_msgs/msg/Header", stamp=self.stamp())
+        header = msg.Header(stamp=self.stamp())
         self._failures.publish(
-            types.new(
-                "openral_msgs/msg/FailureTrigger",
+            msg.FailureTrigger(
                 header=header,
                 source="recorder",
                 severity=int(severity),

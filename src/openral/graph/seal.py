@@ -14,6 +14,7 @@ from typing import Any
 
 from openral.errors import ConfigError, CorruptMessage
 from openral.graph.run_key import RunKey
+from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.codec.encoder import ENCAPSULATION
@@ -59,8 +60,8 @@ class Seal:
 
     def seal_hold(self, now_ns: int, expires_ns: int, trace_id: bytes) -> bytes:
         """A SafeAction without rows: the HAL ends the running chunk and holds position."""
-        header = types.new("std_msgs/msg/Header", stamp=time_message(now_ns))
-        chunk = types.new("openral_msgs/msg/ActionChunk", header=header, trace_id=trace_id)
+        header = msg.Header(stamp=time_message(now_ns))
+        chunk = msg.ActionChunk(header=header, trace_id=trace_id)
         return self.seal(types.encode(chunk), now_ns, expires_ns)
 
 

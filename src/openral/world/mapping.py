@@ -286,7 +286,7 @@ class Mapping:
         bits = self.map.occupied_bits()
         return bits | self.map.unknown_bits() if self._settings.unknown == "occupied" else bits
 
-    def _header(self) -> Any:
+    def _header(self) -> msg.Header:
         stamp = min((queue.watch.stamp_ns for queue in self.queues), default=0)
         return msg.Header(stamp=time_message(stamp), frame_id=self.frame)
 
@@ -294,7 +294,7 @@ class Mapping:
         self._voxels.publish(self.message())
         self._centres.publish(self._cloud)
 
-    def _cloud(self) -> Any:
+    def _cloud(self) -> msg.PointCloud2:
         data = self.map.centres(self._blocking())
         fields = [msg.PointField(n, 4 * i, msg.PointField.FLOAT32, 1) for i, n in enumerate("xyz")]
         return msg.PointCloud2(

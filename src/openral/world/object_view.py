@@ -132,5 +132,5 @@ def _seen_from(primitive: Any, view: Rigid) -> Any:
     return seen
 
 
-def _health(topic: str, state: SensorState, stamp: int, detail: str) -> Any:
+def _health(topic: str, state: SensorState, stamp: int, detail: str) -> msg.SensorHealth:
     return msg.SensorHealth(name=topic, state=state, stamp=time_message(stamp), detail=detail)

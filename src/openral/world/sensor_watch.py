@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from openral.graph.states import SensorState
 from openral.ros import msg
 from openral.ros.clock import NS
@@ -55,7 +53,7 @@ class SensorWatch:
             return SensorState.STALE, text
         return SensorState.OK, ""
 
-    def message(self, now_ns: int) -> Any:
+    def message(self, now_ns: int) -> msg.SensorHealth:
         """The present state as a SensorHealth message."""
         state, detail = self.state(now_ns)
         return msg.SensorHealth(

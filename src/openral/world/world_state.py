@@ -86,7 +86,7 @@ class WorldStateTeller:
         self._odom = None
         self._objects.forget()
 
-    def message(self) -> Any:
+    def message(self) -> msg.WorldState:
         """The present state as a WorldState, stamped with the oldest of its sources."""
         measured = stamp = self._readings.stamp_ns
         around = self._objects.now(self._node.now())
@@ -150,7 +150,7 @@ class WorldStateTeller:
         return float(np.clip((q - low) / (high - low), 0.0, 1.0))
 
 
-def _twist(before: Matrix, after: Matrix, seconds: float) -> Any:
+def _twist(before: Matrix, after: Matrix, seconds: float) -> msg.Twist:
     linear = (after[:3, 3] - before[:3, 3]) / seconds
     spin = after[:3, :3] @ before[:3, :3].T
     turn = np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])

@@ -17,6 +17,7 @@ from openral.cli.ros.graph_session import (
     graph_session,
     show,
 )
+from openral.ros import msg
 
 app = typer.Typer(no_args_is_help=True, help="Managed nodes.")
 
@@ -63,9 +64,8 @@ def set_state(
 
     Example: openral lifecycle set /hal activate
     """
-    from openral.ros.codec import types
 
-    wanted = types.new("lifecycle_msgs/msg/Transition", label=transition)
+    wanted = msg.Transition(label=transition)
     with graph_session(domain, network) as session:
         name = session.find_service(f"{node}/get_state", wait).name.removesuffix("/get_state")
         kind, service = f"{_SERVICES}/ChangeState", f"{name}/change_state"

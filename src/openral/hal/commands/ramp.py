@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import ConfigError, choices
 from openral.manifest import ControlMode, RobotDescription
-from openral.ros.codec import types
+from openral.ros import msg
 
 Vector = NDArray[np.float64]
 
@@ -35,7 +34,9 @@ def goal_pose(robot: RobotDescription, pose: Mapping[str, float] | None) -> Vect
     return np.array([wanted.get(joint.name, robot.home[joint.name]) for joint in robot.driven])
 
 
-def ramp_chunk(robot: RobotDescription, start: Vector, goal: Vector, seconds: float = 0.0) -> Any:
+def ramp_chunk(
+    robot: RobotDescription, start: Vector, goal: Vector, seconds: float = 0.0
+) -> msg.ActionChunk:
     """An ActionChunk that moves all joints from `start` to `goal`, (dof,), in `seconds` or more."""
     speed = np.array([j.limits.velocity for j in robot.driven if j.limits is not None])
     needed = float((np.abs(goal - start) / speed).max(initial=0.0)) * _QUINTIC_PEAK / _SPEED_SHARE
@@ -45,15 +46,13 @@ def ramp_chunk(robot: RobotDescription, start: Vector, goal: Vector, seconds: fl
     rows = min(math.ceil(duration / _DT_S), _MOST_ROWS)  # the kernel does not accept longer chunks
     share = np.arange(1, rows + 1) / rows
     smooth = share**3 * (10.0 + share * (6.0 * share - 15.0))
-    slot = types.new(
-        "openral_msgs/msg/ActionSlot",
+    slot = msg.ActionSlot(
         control_mode=ControlMode.JOINT_TRAJECTORY.byte,
         joint_names=robot.joint_names,
         width=len(goal),
         data=(start + np.outer(smooth, goal - start)).ravel(),
     )
-    return types.new(
-        "openral_msgs/msg/ActionChunk",
+    return msg.ActionChunk(
         control_mode=ControlMode.JOINT_TRAJECTORY.byte,
         dt=duration / rows,
         rows=rows,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from openral.errors import ConfigError, choices
 from openral.manifest import RobotDescription
 from openral.manifest.base import Model
+from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.codec import types
 
@@ -49,8 +50,7 @@ class Controller(Model):
         """A command for its joints, in rad or m, to be reached in `seconds`."""
         if self.kind is ControllerKind.POSITION:
             return types.new(self.type_name, data=positions)
-        point = types.new(
-            "trajectory_msgs/msg/JointTrajectoryPoint",
+        point = msg.JointTrajectoryPoint(
             positions=positions,
             time_from_start=_duration(seconds),
         )
@@ -90,6 +90,6 @@ def parse_controllers(
     return found
 
 
-def _duration(seconds: float) -> Any:
+def _duration(seconds: float) -> msg.Duration:
     ns = round(seconds * NS)
-    return types.new("builtin_interfaces/msg/Duration", sec=ns // NS, nanosec=ns % NS)
+    return msg.Duration(sec=ns // NS, nanosec=ns % NS)

@@ -63,12 +63,14 @@ class ChunkExecutor:
     ) -> None:
         """Ticks further apart than `longest_gap_s` end a chunk: its timing is lost.
 
-        A stop first ramps all joints down to a standstill together within `ramp_s`. A joint that
-        still moves then gets a target behind it, `brake_s` times its speed away, so that its servo
-        slows it down at once instead of letting it overshoot and pulling it back.
+        A stop first leads all joints to a standstill together within `ramp_s`, along the rows that
+        they are on: what was proven is that path. One that moves on is told a place behind it,
+        `brake_s` times its speed away, so that its servo slows it down at once instead of letting
+        it run on and pulling it back.
         """
         self._brake_s, self._ramp_s = brake_s, ramp_s
         self._ramp_from: tuple[Vector, Vector] | None = None
+        self._ending: Plan | None = None  # whose rows a stop goes on along
         self._planner = Planner(robot, modes)
         self._gap = longest_gap_s
         self._speed = np.array([_speed(joint) for joint in robot.driven])
@@ -119,7 +121,7 @@ class ChunkExecutor:
         with self._lock:
             self._told = np.array(positions, float)
             self._goal = self._told.copy()
-            self._plan = self._waiting = None
+            self._plan = self._waiting = self._ending = None
             self._braking[:] = False
             self._rest(reason)
 
@@ -186,11 +188,15 @@ class ChunkExecutor:
         self._told = np.where(self._grips, self._told, near)
         self._goal = np.where(self._grips, self._goal, self._told)
         self._braking[:] = False
+        self._ending = None
         self._plan, self._elapsed = plan, 0.0
         for part in plan.parts:
             part.begin(self._told)
 
     def _brake(self) -> None:
+        if self._plan is None and self._ending is not None and self._braking.any():
+            return  # on its way to a standstill already
+        self._ending = self._plan
         self._braking = ~self._grips
         self._braked_s = 0.0
         self._ramp_from = None
@@ -205,16 +211,32 @@ class ChunkExecutor:
         self._braking[:] = False
 
     def _ramp_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
-        """Continues all joints in their direction of motion with decreasing speed."""
+        """All joints along the way that they are on, slower and slower.
+
+        Those that follow rows go on along these; others, and those driven by torque, straight on.
+        """
         if self._ramp_from is None:
             self._ramp_from = measured, np.clip(velocities, -self._speed, self._speed)
         place, speed = self._ramp_from
+        before = self._ramp_way()
         self._braked_s += seconds
-        left = max(0.0, 1.0 - self._braked_s / self._ramp_s)
-        way = 0.5 * self._ramp_s * (1.0 - left * left)  # travel at a speed that decreases linearly
-        place = np.clip(place + speed * way, self._low, self._high)
+        way = self._ramp_way()
+        place = place + speed * way
+        if self._ending is not None:
+            self._elapsed = min(self._elapsed + way - before, self._ending.seconds)
+            for part in self._ending.parts:
+                if not part.torque:
+                    place[part.columns] = part.values(
+                        self._elapsed, self._told, self._speed * seconds
+                    )
+        place = np.clip(place, self._low, self._high)
         self._told = np.where(self._braking, place, self._told)
         self._goal = np.where(self._braking, place, self._goal)
+
+    def _ramp_way(self) -> float:
+        """Seconds at full speed that a speed which falls in a straight line has made so far."""
+        left = max(0.0, 1.0 - self._braked_s / self._ramp_s)
+        return 0.5 * self._ramp_s * (1.0 - left * left)
 
     def _slow_down(self, seconds: float, measured: Vector, velocities: Vector) -> None:
         slow = (np.abs(velocities) < _BRAKE_SLOW) | (self._braked_s > _BRAKE_LONGEST_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openral.graph.ports import Ports
 from openral.graph.sealed import TYPE, sealed_topic
+from openral.ros import msg
 from openral.ros.codec import types
 from openral.ros.node.clock_publisher import ClockPublisher
 from openral.ros.qos import QoS
@@ -37,5 +38,5 @@ class ClockBridge:
 
     def _publish_sealed(self) -> None:
         if self._told_ns >= 0 and self._sealed.has_subscribers:
-            message = types.new("rosgraph_msgs/msg/Clock", clock=time_message(self._told_ns))
+            message = msg.Clock(clock=time_message(self._told_ns))
             self._sealed.publish_bytes(self._sealer.seal(types.encode(message)))

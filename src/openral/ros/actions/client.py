@@ -10,9 +10,9 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from openral.errors import GoalRejected, ServiceTimeout, ServiceUnavailable
+from openral.ros import msg
 from openral.ros.actions.goal import GoalStatus
 from openral.ros.actions.server import uuid_message
-from openral.ros.codec import types
 from openral.ros.node.node import Node, TypeName, interface_name
 from openral.ros.qos import ACTION_STATUS
 
@@ -138,7 +138,7 @@ class ActionClient:
         return answer
 
     def _cancel(self, handle: ClientGoal, timeout_s: float) -> bool:
-        info = types.new("action_msgs/msg/GoalInfo", goal_id=uuid_message(handle.goal_id))
+        info = msg.GoalInfo(goal_id=uuid_message(handle.goal_id))
         answer = self._cancels.call(self._cancels.request_class(goal_info=info), timeout_s)
         return any(bytes(g.goal_id.uuid) == handle.goal_id for g in answer.goals_canceling)
 

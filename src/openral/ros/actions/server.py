@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from openral.errors import LifecycleError, OpenralError
+from openral.ros import msg
 from openral.ros.actions.goal import GoalHandle, GoalStatus
 from openral.ros.codec import types
 from openral.ros.node.node import Node, TypeName, interface_name
@@ -166,9 +167,8 @@ class ActionServer:
             return False
         return True
 
-    def _info(self, goal: GoalHandle) -> Any:
-        return types.new(
-            "action_msgs/msg/GoalInfo",
+    def _info(self, goal: GoalHandle) -> msg.GoalInfo:
+        return msg.GoalInfo(
             goal_id=uuid_message(goal.goal_id),
             stamp=time_message(goal.accepted_ns),
         )
@@ -176,11 +176,9 @@ class ActionServer:
     def _tell_status(self) -> None:
         with self._lock, contextlib.suppress(OpenralError):
             self._status.publish(
-                types.new(
-                    "action_msgs/msg/GoalStatusArray",
+                msg.GoalStatusArray(
                     status_list=[
-                        types.new(
-                            "action_msgs/msg/GoalStatus",
+                        msg.GoalStatus(
                             goal_info=self._info(goal),
                             status=int(goal.status),
                         )
@@ -214,6 +212,6 @@ class ActionServer:
             self.node.destroy_publisher(publisher)
 
 
-def uuid_message(goal_id: bytes) -> Any:
+def uuid_message(goal_id: bytes) -> msg.UUID:
     """A goal's id as unique_identifier_msgs/msg/UUID."""
-    return types.new("unique_identifier_msgs/msg/UUID", uuid=np.frombuffer(goal_id, np.uint8))
+    return msg.UUID(uuid=np.frombuffer(goal_id, np.uint8))

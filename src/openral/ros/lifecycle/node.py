@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from openral.errors import LifecycleError, OpenralError
-from openral.ros.codec import types
+from openral.ros import msg
 from openral.ros.codec.types import Message
 from openral.ros.lifecycle.machine import TRANSITIONS, LifecycleMachine, Outcome, State, Transition
 from openral.ros.node.node import USE_SIM_TIME, Node, TypeName, interface_name
@@ -151,8 +151,7 @@ class LifecycleNode(Node):
 
     def _announce(self, transition: Transition) -> None:
         self._events.publish(
-            lambda: types.new(
-                f"{_PACKAGE}/msg/TransitionEvent",
+            lambda: msg.TransitionEvent(
                 timestamp=time.time_ns(),
                 transition=_transition_msg(transition),
                 start_state=_state_msg(transition.start),
@@ -175,7 +174,7 @@ class LifecycleNode(Node):
         return response
 
     def _states(self, request: Any, response: Any) -> Any:
-        unknown = types.new(f"{_PACKAGE}/msg/State", id=0, label="unknown")
+        unknown = msg.State(id=0, label="unknown")
         response.available_states = [unknown, *(_state_msg(state) for state in State)]
         return response
 
@@ -199,18 +198,17 @@ class LifecyclePublisher(Publisher):
             super().publish(message)
 
 
-def _state_msg(state: State) -> Any:
-    return types.new(f"{_PACKAGE}/msg/State", id=int(state), label=state.label)
+def _state_msg(state: State) -> msg.State:
+    return msg.State(id=int(state), label=state.label)
 
 
-def _transition_msg(transition: Transition) -> Any:
-    return types.new(f"{_PACKAGE}/msg/Transition", id=transition.id, label=transition.label)
+def _transition_msg(transition: Transition) -> msg.Transition:
+    return msg.Transition(id=transition.id, label=transition.label)
 
 
 def _descriptions(transitions: Iterable[Transition]) -> list[Message]:
     return [
-        types.new(
-            f"{_PACKAGE}/msg/TransitionDescription",
+        msg.TransitionDescription(
             transition=_transition_msg(t),
             start_state=_state_msg(t.start),
             goal_state=_state_msg(t.goal),

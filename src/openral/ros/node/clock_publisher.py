@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from openral.ros.codec import types
+from openral.ros import msg
 from openral.ros.node.node import Node
 from openral.ros.qos import QoS
 from openral.ros.stamps import time_message
@@ -26,7 +26,7 @@ class ClockPublisher:
 
         A step back would make fresh observations look stale wherever ages are checked. Thread-safe.
         """
-        message = types.new("rosgraph_msgs/msg/Clock", clock=time_message(now_ns))
+        message = msg.Clock(clock=time_message(now_ns))
         with self._lock:
             if now_ns <= self._last_ns:
                 return False
@@ -39,7 +39,7 @@ class ClockPublisher:
         with self._lock:
             if self._last_ns >= 0:
                 clock = time_message(self._last_ns)
-                self._publisher.publish(types.new("rosgraph_msgs/msg/Clock", clock=clock))
+                self._publisher.publish(msg.Clock(clock=clock))
 
     def close(self) -> None:
         """Destroys the publisher on /clock."""

@@ -9,7 +9,6 @@ from typing import Any
 from openral.errors import ConfigError
 from openral.ros import msg, names
 from openral.ros.clock import Clock
-from openral.ros.codec import types
 from openral.ros.codec.types import Message
 from openral.ros.log import NodeLogger
 from openral.ros.node.client import Client
@@ -289,10 +288,8 @@ class Node(NodeParameters):
         if self in self.context.nodes:
             self.context.nodes.remove(self)
 
-    def _log_message(self, level: int, text: str) -> Any:
-        return types.new(
-            "rcl_interfaces/msg/Log", stamp=self.stamp(), level=level, name=self.full_name, msg=text
-        )
+    def _log_message(self, level: int, text: str) -> msg.Log:
+        return msg.Log(stamp=self.stamp(), level=level, name=self.full_name, msg=text)
 
 
 def interface_name(of: TypeName) -> str:

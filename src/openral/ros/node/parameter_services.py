@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 from openral.errors import ConfigError
 from openral.ros import msg
-from openral.ros.codec import types
 from openral.ros.node.publisher import Publisher
 from openral.ros.node.service import Handler, Service
 from openral.ros.parameters.store import (
@@ -35,11 +34,11 @@ _FIELDS = {
 _PACKAGE = "rcl_interfaces"
 
 
-def value_to_msg(value: Value) -> Any:
+def value_to_msg(value: Value) -> msg.ParameterValue:
     """The value as rcl_interfaces/msg/ParameterValue."""
     kind = type_of(value)
-    fields = {_FIELDS[kind]: value} if kind in _FIELDS else {}
-    return types.new(f"{_PACKAGE}/msg/ParameterValue", type=int(kind), **fields)
+    fields: dict[str, Any] = {_FIELDS[kind]: value} if kind in _FIELDS else {}
+    return msg.ParameterValue(type=int(kind), **fields)
 
 
 def value_from_msg(message: Any) -> Value:
@@ -55,11 +54,9 @@ def value_from_msg(message: Any) -> Value:
     return value.tolist() if hasattr(value, "tolist") else value  # type: ignore[no-any-return]
 
 
-def parameter_to_msg(parameter: Parameter) -> Any:
+def parameter_to_msg(parameter: Parameter) -> msg.Parameter:
     """The parameter as rcl_interfaces/msg/Parameter."""
-    return types.new(
-        f"{_PACKAGE}/msg/Parameter", name=parameter.name, value=value_to_msg(parameter.value)
-    )
+    return msg.Parameter(name=parameter.name, value=value_to_msg(parameter.value))
 
 
 class ParameterHost(Protocol):
@@ -100,8 +97,7 @@ class ParameterServices:
 
     def _announce(self, change: Change) -> None:
         self._events.publish(
-            lambda: types.new(
-                f"{_PACKAGE}/msg/ParameterEvent",
+            lambda: msg.ParameterEvent(
                 stamp=self._node.stamp(),
                 node=self._node.full_name,
                 new_parameters=[parameter_to_msg(p) for p in change.new],
@@ -130,13 +126,12 @@ class ParameterServices:
         ]
         return response
 
-    def _descriptor(self, name: str) -> Any:
+    def _descriptor(self, name: str) -> msg.ParameterDescriptor:
         descriptor, kind = self._store.describe(name), self._store.declared_type(name)
         fields: dict[str, Any] = {}
         if descriptor.minimum is not None or descriptor.maximum is not None:
             fields = _range(descriptor, kind)
-        return types.new(
-            f"{_PACKAGE}/msg/ParameterDescriptor",
+        return msg.ParameterDescriptor(
             name=name,
             type=int(kind),
             description=descriptor.description,
@@ -148,9 +143,7 @@ class ParameterServices:
 
     def _list(self, request: Any, response: Any) -> Any:
         found, prefixes = self._store.listed(request.prefixes, request.depth)
-        response.result = types.new(
-            f"{_PACKAGE}/msg/ListParametersResult", names=found, prefixes=prefixes
-        )
+        response.result = msg.ListParametersResult(names=found, prefixes=prefixes)
         return response
 
     def _set(self, request: Any, response: Any) -> Any:
@@ -173,14 +166,12 @@ class ParameterServices:
         return response
 
 
-def _result(result: SetResult) -> Any:
-    return types.new(
-        f"{_PACKAGE}/msg/SetParametersResult", successful=result.successful, reason=result.reason
-    )
+def _result(result: SetResult) -> msg.SetParametersResult:
+    return msg.SetParametersResult(successful=result.successful, reason=result.reason)
 
 
-def _refusal(reason: str) -> Any:
-    return types.new(f"{_PACKAGE}/msg/SetParametersResult", successful=False, reason=reason)
+def _refusal(reason: str) -> msg.SetParametersResult:
+    return msg.SetParametersResult(successful=False, reason=reason)
 
 
 def _range(descriptor: Descriptor, kind: ParameterType) -> dict[str, Any]:
@@ -188,9 +179,6 @@ def _range(descriptor: Descriptor, kind: ParameterType) -> dict[str, Any]:
     low = descriptor.minimum if descriptor.minimum is not None else -(2.0**53)
     high = descriptor.maximum if descriptor.maximum is not None else 2.0**53
     if integers:
-        message = types.new(f"{_PACKAGE}/msg/IntegerRange", from_value=int(low), to_value=int(high))
-        return {"integer_range": [message]}
-    message = types.new(
-        f"{_PACKAGE}/msg/FloatingPointRange", from_value=float(low), to_value=float(high)
-    )
-    return {"floating_point_range": [message]}
+        return {"integer_range": [msg.IntegerRange(from_value=int(low), to_value=int(high))]}
+    between = msg.FloatingPointRange(from_value=float(low), to_value=float(high))
+    return {"floating_point_range": [between]}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from openral.ros import msg
 from openral.ros.codec import types
 from openral.ros.qos import GRAPH
 from openral.ros.transport.transport import EndpointSpec, Transport
@@ -72,18 +73,16 @@ class Presence:
         with self._lock:
             if self._held:
                 return
-            message = types.new(
-                TYPE,
+            message = msg.ParticipantEntitiesInfo(
                 gid=_gid(self._transport.guid),
                 node_entities_info_seq=[_describe(node) for node in self._nodes],
             )
             self._writer.write(types.encode(message))
 
 
-def _describe(node: PresentNode) -> Any:
+def _describe(node: PresentNode) -> msg.NodeEntitiesInfo:
     readers, writers = node.endpoint_guids()
-    return types.new(
-        "rmw_dds_common/msg/NodeEntitiesInfo",
+    return msg.NodeEntitiesInfo(
         node_namespace=node.namespace,
         node_name=node.name,
         reader_gid_seq=[_gid(guid) for guid in readers],
@@ -91,5 +90,5 @@ def _describe(node: PresentNode) -> Any:
     )
 
 
-def _gid(guid: bytes) -> Any:
-    return types.new("rmw_dds_common/msg/Gid", data=np.frombuffer(guid, np.uint8))
+def _gid(guid: bytes) -> msg.Gid:
+    return msg.Gid(data=np.frombuffer(guid, np.uint8))

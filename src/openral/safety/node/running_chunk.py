@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from openral.manifest.control import ControlMode
+from openral.ros import msg
 from openral.ros.clock import NS
 from openral.ros.codec import types
 from openral.ros.codec.message import Message
@@ -67,8 +68,7 @@ class RunningChunk:
             if slot.control_mode in _RATES:
                 left[0] *= 1.0 - (done - row)
             slots.append(
-                types.new(
-                    "openral_msgs/msg/ActionSlot",
+                msg.ActionSlot(
                     name=slot.name,
                     control_mode=slot.control_mode,
                     frame_id=slot.frame_id,
@@ -77,8 +77,7 @@ class RunningChunk:
                     data=left.ravel(),
                 )
             )
-        out: Message = types.new(
-            "openral_msgs/msg/ActionChunk",
+        out: Message = msg.ActionChunk(
             header=self._chunk.header,
             sequence=self._chunk.sequence,
             trace_id=self._chunk.trace_id,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from openral.graph.states import SafetyMode
-from openral.ros.codec import types
+from openral.ros import msg
 from openral.ros.stamps import time_message
 
 
@@ -28,12 +26,11 @@ class SafetyStatus:
         self._since_ns = now_ns
         self.source, self.reason, self.detail = source, reason, detail
 
-    def message(self, now_ns: int, sequence: int) -> Any:
+    def message(self, now_ns: int, sequence: int) -> msg.SafetyState:
         """The next heartbeat as a message; `sequence`: of the last sealed action."""
         self.beat += 1
-        return types.new(
-            "openral_msgs/msg/SafetyState",
-            header=types.new("std_msgs/msg/Header", stamp=time_message(now_ns)),
+        return msg.SafetyState(
+            header=msg.Header(stamp=time_message(now_ns)),
             epoch=self.epoch,
             beat=self.beat,
             state=int(self.mode),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from openral import tracing
 from openral.errors import CorruptMessage
 from openral.graph.states import Severity, VerdictStatus
 from openral.manifest.control import ControlMode
+from openral.ros import msg
 from openral.ros.codec import types
 from openral.ros.stamps import time_message
 from openral.safety.kernel import Verdict
@@ -49,10 +50,9 @@ def verdict_message(
     now_ns: int,
     warn_only: bool,
     place_of: Callable[[Sequence[int]], Place | None],
-) -> Any:
+) -> msg.Verdict:
     """An openral_msgs/msg/Verdict; `place_of` returns the position of a voxel by its indices."""
-    message = types.new(
-        "openral_msgs/msg/Verdict",
+    message = msg.Verdict(
         header=_header(now_ns),
         sequence=head.sequence,
         trace_id=np.frombuffer(head.trace_id, np.uint8),
@@ -71,7 +71,7 @@ def verdict_message(
         if verdict.status == _VOXEL and (place := place_of(verdict.cell)) is not None:
             message.header.frame_id = place.frame
             point = {"x": place.x, "y": place.y, "z": place.z}
-            message.hit_point = types.new("geometry_msgs/msg/Point", **point)
+            message.hit_point = msg.Point(**point)
         message.distance, message.margin = verdict.value, verdict.limit
         if verdict.slot >= 0:
             message.slot = _slot_name(payload, verdict.slot)
@@ -80,10 +80,9 @@ def verdict_message(
 
 def failure_message(
     severity: Severity, reason: str, detail: str, evidence: str, trace_id: bytes, now_ns: int
-) -> Any:
+) -> msg.FailureTrigger:
     """An openral_msgs/msg/FailureTrigger of the kernel."""
-    return types.new(
-        "openral_msgs/msg/FailureTrigger",
+    return msg.FailureTrigger(
         header=_header(now_ns),
         source="safety",
         severity=int(severity),
@@ -94,15 +93,13 @@ def failure_message(
     )
 
 
-def estop_event(source: str, reason: str, now_ns: int) -> Any:
+def estop_event(source: str, reason: str, now_ns: int) -> msg.EStopEvent:
     """An openral_msgs/msg/EStopEvent."""
-    return types.new(
-        "openral_msgs/msg/EStopEvent", header=_header(now_ns), source=source, reason=reason
-    )
+    return msg.EStopEvent(header=_header(now_ns), source=source, reason=reason)
 
 
-def _header(now_ns: int) -> Any:
-    return types.new("std_msgs/msg/Header", stamp=time_message(now_ns))
+def _header(now_ns: int) -> msg.Header:
+    return msg.Header(stamp=time_message(now_ns))
 
 
 def _hit(verdict: Verdict) -> str:

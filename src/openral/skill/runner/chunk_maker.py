@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from openral.manifest import ControlMode
-from openral.ros.codec import types
+from openral.ros import msg
 from openral.ros.stamps import time_message
 from openral.skill.spaces.action_space import SlotRows
 
@@ -32,13 +31,14 @@ class ChunkMaker:
         text = f"{self._seed}/{self.made + 1}".encode()
         return hashlib.blake2b(text, digest_size=16).digest()
 
-    def chunk(self, slots: Sequence[SlotRows], dt: float, trace_id: bytes, now_ns: int) -> Any:
+    def chunk(
+        self, slots: Sequence[SlotRows], dt: float, trace_id: bytes, now_ns: int
+    ) -> msg.ActionChunk:
         """An ActionChunk of slots that are executed together, one row every `dt` seconds."""
         self.made += 1
         one = len(slots) == 1
-        return types.new(
-            "openral_msgs/msg/ActionChunk",
-            header=types.new("std_msgs/msg/Header", stamp=time_message(now_ns)),
+        return msg.ActionChunk(
+            header=msg.Header(stamp=time_message(now_ns)),
             sequence=self.made,
             trace_id=np.frombuffer(trace_id, np.uint8),
             control_mode=(slots[0].mode if one else ControlMode.COMPOSITE_MODE).byte,
@@ -48,10 +48,9 @@ class ChunkMaker:
         )
 
 
-def _slot(part: SlotRows) -> Any:
+def _slot(part: SlotRows) -> msg.ActionSlot:
     named = part.mode in _BY_NAME
-    return types.new(
-        "openral_msgs/msg/ActionSlot",
+    return msg.ActionSlot(
         name=part.wire_name,
         control_mode=part.mode.byte,
         joint_names=list(part.columns.joints) if named else [],

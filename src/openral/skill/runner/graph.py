@@ -15,8 +15,8 @@ from openral.graph import topics
 from openral.graph.states import HalStatus, SafetyMode, Severity
 from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, RobotDescription
+from openral.ros import msg
 from openral.ros.clock import NS
-from openral.ros.codec import types
 from openral.ros.node.node import Node
 from openral.ros.qos import COMMAND, LATCHED, SENSOR, STATE, QoS
 from openral.ros.stamps import time_message
@@ -181,14 +181,13 @@ class RunnerGraph:
 
     def record(self, step: dict[str, Any]) -> None:
         """Publishes what was requested and what was applied."""
-        self._steps.publish(lambda: types.new("std_msgs/msg/String", data=json.dumps(step)))
+        self._steps.publish(lambda: msg.String(data=json.dumps(step)))
 
     def report(self, reason: str, detail: str, trace_id: bytes) -> None:
         """Publishes the failure of a goal."""
         self._failures.publish(
-            lambda: types.new(
-                f"{_MSGS}/FailureTrigger",
-                header=types.new("std_msgs/msg/Header", stamp=time_message(self.now())),
+            lambda: msg.FailureTrigger(
+                header=msg.Header(stamp=time_message(self.now())),
                 source="skill",
                 severity=int(Severity.ERROR),
                 reason=reason,
