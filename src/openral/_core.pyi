@@ -92,7 +92,7 @@ class RobotModel:
     ) -> None: ...
     def add_group(self, name: str, coordinates: Sequence[int]) -> None: ...
 
-class Held:
+class AttachedObject:
     """An object that moves with a link: a capsule in its frame."""
 
     def __init__(
@@ -172,7 +172,7 @@ class Kernel:
         self, q: NDArray[np.float64], qd: NDArray[np.float64], stamp: int
     ) -> None: ...
     def set_world(
-        self, primitives: Sequence[Primitive], held: Sequence[Held], fixed: bool, stamp: int
+        self, primitives: Sequence[Primitive], held: Sequence[AttachedObject], fixed: bool, stamp: int
     ) -> None: ...
     def set_voxels(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from openral.errors import TransportError
-from openral.hal.sim.mailbox import Mailbox
+from openral.hal.sim.owner_thread import OwnerThread
 from tests.ros.conftest import wait_until
 
 
@@ -19,7 +19,7 @@ def ask(how: Callable[..., object], job: Callable[[], object]) -> threading.Thre
 
 
 def test_calls_come_first_and_looks_one_at_a_time() -> None:
-    mailbox, done = Mailbox(), list[str]()
+    mailbox, done = OwnerThread(), list[str]()
     mailbox.own()
     threads = [ask(mailbox.look, lambda n=n: done.append(f"look{n}")) for n in range(2)]
     wait_until(lambda: mailbox._looks.qsize() == 2)
@@ -36,7 +36,7 @@ def test_calls_come_first_and_looks_one_at_a_time() -> None:
 
 
 def test_the_owner_asks_itself_and_others_do_not_wait_for_ever() -> None:
-    mailbox = Mailbox()
+    mailbox = OwnerThread()
     with pytest.raises(TransportError, match="did not answer"):
         mailbox.call(lambda: 1, timeout_s=0.05)
     mailbox.own()
@@ -45,7 +45,7 @@ def test_the_owner_asks_itself_and_others_do_not_wait_for_ever() -> None:
 
 
 def test_what_a_job_raises_reaches_who_asked() -> None:
-    mailbox, caught = Mailbox(), list[str]()
+    mailbox, caught = OwnerThread(), list[str]()
     mailbox.own()
 
     def fail() -> None:

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from openral.hal.execution.turn import turn_matrix, turn_vector
+from openral.hal.execution.so3 import rotation_matrix, rotation_vector
 
 vectors = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
 
 
 @given(vectors)
 def test_matrices_equal_scipy(vector: Any) -> None:
-    assert np.allclose(turn_matrix(np.array(vector)), Rotation.from_rotvec(vector).as_matrix())
+    assert np.allclose(rotation_matrix(np.array(vector)), Rotation.from_rotvec(vector).as_matrix())
 
 
 @given(vectors)
 def test_vectors_come_back_as_the_same_turn(vector: Any) -> None:
     matrix = Rotation.from_rotvec(vector).as_matrix()
-    back = turn_vector(matrix)
+    back = rotation_vector(matrix)
     assert np.linalg.norm(back) <= np.pi + 1e-9
     assert np.allclose(Rotation.from_rotvec(back).as_matrix(), matrix, atol=1e-7)

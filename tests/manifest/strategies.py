@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from openral.manifest import ControlMode, RobotDescription
 from openral.manifest.base import Transform
 from openral.manifest.joint import Dynamics, Joint, JointLimits, JointType, Mimic
-from openral.manifest.link import Box, Capsule, Link
+from openral.manifest.link import Link, LinkBox, LinkCapsule
 from openral.manifest.parts import EndEffector
 from openral.manifest.robot import RobotKind
 from openral.manifest.sensor import Camera, DepthCamera, Intrinsics, Lidar, Mount
@@ -17,8 +17,8 @@ from openral.manifest.sensor import Camera, DepthCamera, Intrinsics, Lidar, Moun
 lengths = st.floats(-1, 1, allow_subnormal=False)
 vectors = st.tuples(lengths, lengths, lengths)
 poses = st.builds(Transform, xyz=vectors, rpy=vectors)
-capsules = st.builds(Capsule, p0=vectors, p1=vectors, radius=st.floats(0.01, 0.2))
-boxes = st.builds(Box, xyz=vectors, half=st.tuples(*[st.floats(0.01, 0.2)] * 3), rpy=vectors)
+capsules = st.builds(LinkCapsule, p0=vectors, p1=vectors, radius=st.floats(0.01, 0.2))
+boxes = st.builds(LinkBox, xyz=vectors, half=st.tuples(*[st.floats(0.01, 0.2)] * 3), rpy=vectors)
 axes = st.sampled_from([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.0, 0.8)])
 
 

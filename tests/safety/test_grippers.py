@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from openral.graph.held import Held
+from openral.graph.attached_object import AttachedObject
 from openral.manifest import load_robot
 from openral.safety import Kernel, Sphere
 from tests.safety.helpers import NOW, M, chunk, composite
@@ -15,7 +15,9 @@ from tests.safety.helpers import NOW, M, chunk, composite
 ROBOT = load_robot("so100_follower")
 ARM = list(ROBOT.joint_names[:5])
 CLOSED, OPEN = -0.07, 1.65
-STICK = Held("stick", "moving_jaw", (0, 0, 0), (0, -0.25, 0), 0.005, ("gripper_body", "wrist"))
+STICK = AttachedObject(
+    "stick", "moving_jaw", (0, 0, 0), (0, -0.25, 0), 0.005, ("gripper_body", "wrist")
+)
 # Where the stick's end is once the jaw is open.
 CUP = Sphere("cup", (-0.269, -0.239, 0.172), 0.03)
 HOME = np.array([ROBOT.home[n] for n in ARM])

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from openral.bench.robot import bench_robot
 from openral.errors import ConfigError
-from openral.graph.held import Held, held_object
+from openral.graph.attached_object import AttachedObject, held_object
 from openral.manifest import load_robot
 from openral.manifest.kinematics import Kinematics
 from openral.ros.codec import types
@@ -22,10 +22,10 @@ from openral.safety.node.known_objects import KnownObjects
 from tests.safety.helpers import HOME_Q, NOW, M, chunk
 
 ROBOT = bench_robot()
-STICK = Held("stick", "hand", (0.0, 0.0, 0.1), (0.0, 0.0, 0.4), 0.02)
+STICK = AttachedObject("stick", "hand", (0.0, 0.0, 0.1), (0.0, 0.0, 0.4), 0.02)
 
 
-def kernel(held: list[Held], obstacles: Any = (), **options: Any) -> Kernel:
+def kernel(held: list[AttachedObject], obstacles: Any = (), **options: Any) -> Kernel:
     made = Kernel(ROBOT, **options)
     made.set_state(HOME_Q, stamp_ns=NOW)
     made.set_world(obstacles, NOW, held)
@@ -92,16 +92,16 @@ def test_a_held_object_is_kept_from_the_robots_own_links_unless_they_may_touch()
     robot = load_robot("franka_panda")
     hand = robot.end_effectors[0].link
     home = robot.home_position
-    long_bar = Held("bar", hand, (-0.6, 0.0, 0.1), (0.6, 0.0, 0.1), 0.03)
+    long_bar = AttachedObject("bar", hand, (-0.6, 0.0, 0.1), (0.6, 0.0, 0.1), 0.03)
     made = Kernel(robot)
     made.set_state(home, stamp_ns=NOW)
     made.set_world([], NOW, [long_bar])
     free = made.clearance(home)[1]
     links = tuple(link.name for link in robot.links if link.capsules and link.name != hand)
-    touching = Held("bar", hand, long_bar.p0, long_bar.p1, 0.03, links)
+    touching = AttachedObject("bar", hand, long_bar.p0, long_bar.p1, 0.03, links)
     made.set_world([], NOW, [touching])
     assert made.clearance(home)[1] >= free
-    fat = Held("drum", hand, (0.0, 0.0, 0.1), (0.0, 0.0, 0.1), 0.4)
+    fat = AttachedObject("drum", hand, (0.0, 0.0, 0.1), (0.0, 0.0, 0.1), 0.4)
     made.set_world([], NOW, [fat])
     verdict = made.validate(chunk(M.JOINT_POSITION, [home] * 2), NOW)
     assert verdict.status == "self_collision" and verdict.object == "drum"
@@ -120,7 +120,7 @@ def test_a_held_object_is_checked_against_voxels() -> None:
 
 
 def test_letting_go_makes_the_robot_smaller_again() -> None:
-    made = kernel([Held("drum", "hand", (0, 0, 0.1), (0, 0, 0.1), 0.6)])
+    made = kernel([AttachedObject("drum", "hand", (0, 0, 0.1), (0, 0, 0.1), 0.6)])
     stay = chunk(M.JOINT_POSITION, [HOME_Q] * 2)
     assert made.validate(stay, NOW).status == "self_collision"
     made.set_world([], NOW)
@@ -129,7 +129,7 @@ def test_letting_go_makes_the_robot_smaller_again() -> None:
 
 
 def test_more_objects_than_fit_are_an_overflow_and_no_pass() -> None:
-    many = [Held(f"o{i}", "hand", (0, 0, 0.1), (0, 0, 0.1), 0.001) for i in range(100)]
+    many = [AttachedObject(f"o{i}", "hand", (0, 0, 0.1), (0, 0, 0.1), 0.001) for i in range(100)]
     verdict = kernel(many).validate(chunk(M.JOINT_POSITION, [HOME_Q] * 2), NOW)
     assert verdict.status == "world_overflow" and not verdict.accepted and not verdict.latched
 

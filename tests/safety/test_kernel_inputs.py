@@ -20,8 +20,8 @@ from openral.ros.stamps import time_message
 from openral.safety.kernel import Kernel
 from openral.safety.node.known_objects import KnownObjects
 from openral.safety.node.map_cover import MapCover
+from openral.safety.node.obstacle_views import tell_voxels
 from openral.safety.node.running_chunk import RunningChunk
-from openral.safety.node.surroundings import tell_voxels
 from tests.hal.chunks import joint_chunk
 from tests.safety.helpers import M, chunk
 

@@ -13,7 +13,7 @@ from openral.ros.codec import types
 from openral.ros.stamps import time_message
 from openral.safety import Kernel
 from openral.safety.node.map_cover import MapCover
-from openral.safety.node.surroundings import tell_voxels
+from openral.safety.node.obstacle_views import tell_voxels
 from tests.safety.helpers import NOW, M, chunk, mobile_robot
 
 ARM = load_robot("ur5e")

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from openral.bench.robot import bench_robot
-from openral.graph.held import Held
+from openral.graph.attached_object import AttachedObject
 from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import load_robot
 from openral.manifest.kinematics import Kinematics
@@ -70,7 +70,9 @@ def test_a_gripper_outside_its_range_has_gone_on_since_it_was_measured() -> None
     robot = load_robot("so100_follower")
     arm = list(robot.joint_names[:5])
     home = np.array([robot.home[n] for n in arm])
-    stick = Held("stick", "moving_jaw", (0, 0, 0), (0, -0.25, 0), 0.005, ("gripper_body", "wrist"))
+    stick = AttachedObject(
+        "stick", "moving_jaw", (0, 0, 0), (0, -0.25, 0), 0.005, ("gripper_body", "wrist")
+    )
     jaw, speed, age = robot.joint("gripper").position_range[1], 3.0, 0.045
     hold = chunk(M.JOINT_POSITION, home[None], joint_names=arm)
     kinematics = Kinematics(robot)

@@ -16,8 +16,8 @@ from openral.ros.codec import types
 from openral.ros.stamps import time_message
 from openral.skill.library import describe
 from openral.skill.runner.chunk_maker import ChunkMaker
-from openral.skill.runner.flight import Flight
-from openral.skill.runner.preemption import braking_rows, may_overlap
+from openral.skill.runner.preemption import braking_rows, can_preempt
+from openral.skill.runner.proposed_chunk import ProposedChunk
 from openral.skill.spaces.action_space import SlotRows
 from openral.skill.spaces.slot_columns import slot_columns
 
@@ -32,8 +32,8 @@ def rows(path: Any, mode: ControlMode = ControlMode.JOINT_POSITION) -> list[Slot
     return [SlotRows(COLUMNS, mode, np.asarray(path, float))]
 
 
-def flight(path: Any, dt: float = 0.05, factor: float = 1.0) -> Flight:
-    made = Flight(b"x" * 16, 1, rows(path), dt, HOME, T0)
+def flight(path: Any, dt: float = 0.05, factor: float = 1.0) -> ProposedChunk:
+    made = ProposedChunk(b"x" * 16, 1, rows(path), dt, HOME, T0)
     verdict = types.new(
         "openral_msgs/msg/Verdict",
         header=header(T0),
@@ -41,7 +41,7 @@ def flight(path: Any, dt: float = 0.05, factor: float = 1.0) -> Flight:
         status=0 if factor == 1.0 else 1,
         speed_factor=factor,
     )
-    made.heard_verdict(verdict)
+    made.on_verdict(verdict)
     return made
 
 
@@ -72,7 +72,7 @@ def test_what_the_hal_tells_bounds_when_a_chunk_ends(
     row_s = 0.05 / factor
     begun = T0 + late * NS
     for row, share in sorted(reports):
-        made.heard_applied(applied(row, round(begun + (row + share) * row_s * NS)))
+        made.on_applied(applied(row, round(begun + (row + share) * row_s * NS)))
     true_end = begun + 10 * row_s * NS
     assert abs(made.end_ns - true_end) <= row_s * NS + 10
     assert not made.over(round(T0 + 0.3 * NS))
@@ -81,13 +81,13 @@ def test_what_the_hal_tells_bounds_when_a_chunk_ends(
 
 def test_only_its_own_chunk_counts() -> None:
     made = flight(np.tile(HOME, (10, 1)))
-    made.heard_applied(applied(5, T0, trace=b"y" * 16))
+    made.on_applied(applied(5, T0, trace=b"y" * 16))
     assert made.rows_applied == 0
     state = types.new("openral_msgs/msg/HalState", state=0, reason="expired", sequence=7)
-    made.heard_hal(state)
+    made.on_hal_state(state)
     assert not made.interrupted  # its number is not known yet
-    made.heard_applied(applied(0, T0))
-    made.heard_hal(state)
+    made.on_applied(applied(0, T0))
+    made.on_hal_state(state)
     assert made.interrupted == "expired"
     assert made.over(T0)
 
@@ -131,9 +131,9 @@ def test_a_fast_motion_waits_for_the_end_of_the_last_chunk(share: float, early: 
     made = flight(path)
     following = rows(path[-1] + np.arange(1, 6)[:, None] * step)
     just_before = round(made.end_ns - 0.02 * NS)
-    assert may_overlap(made, following, ROBOT, just_before) is early
+    assert can_preempt(made, following, ROBOT, just_before) is early
     slow = rows(np.tile(path[-1], (3, 1)))
-    assert may_overlap(made, slow, ROBOT, just_before)
+    assert can_preempt(made, slow, ROBOT, just_before)
 
 
 def test_a_seed_makes_trace_ids_that_come_again() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from openral.deploy.lockstep.run import LockstepRun
+from openral.deploy.lockstep.run import LockstepGraphRun
 from openral.deploy.lockstep.trace_hash import TRACED, trace_hash
 from openral.deploy.options import DeployOptions
 from openral.deploy.plan import make_plan
@@ -24,7 +24,7 @@ from tests.system.graph import blind_robot
 def play(folder: Path, **options: object) -> Summary:
     robot = blind_robot("franka_panda", folder.parent)
     given = {"robot_ref": robot, "scene_ref": "tabletop_push", "record": folder}
-    return LockstepRun(make_plan(DeployOptions(lockstep=True, **{**given, **options}))).run()  # type: ignore[arg-type]
+    return LockstepGraphRun(make_plan(DeployOptions(lockstep=True, **{**given, **options}))).run()  # type: ignore[arg-type]
 
 
 def test_one_seed_gives_one_trace(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.bench.robot import bench_robot
-from openral.bench.work import Motion, chunk, motion, obstacles, voxels
+from openral.bench.work import RandomMotion, chunk, motion, obstacles, voxels
 from openral.bench.worst import worst_verdicts
 from openral.manifest import load_robot
 from openral.manifest.control import ControlMode
@@ -62,7 +62,9 @@ def _sample(kernel: Kernel, rng: np.random.Generator, count: int, rows: int = 50
     }
 
 
-def within_limits(rng: np.random.Generator, robot: RobotDescription, rows: int = 50) -> Motion:
+def within_limits(
+    rng: np.random.Generator, robot: RobotDescription, rows: int = 50
+) -> RandomMotion:
     """A random arm motion within the joint limits, so that geometry decides the verdict."""
     low, high = np.array([joint.position_range for joint in robot.driven[:7]], float).T
     while True:

@@ -56,14 +56,14 @@ def composite(parts: list[Message], *, dt: float = DT) -> Message:
 
 
 @dataclass(frozen=True)
-class Motion:
+class RandomMotion:
     """A start state of shape (8,) and the rows that continue from it, (n, 8), in rad and m."""
 
     start: Array
     rows: Array
 
 
-def motion(rng: np.random.Generator, rows: int = ROWS, step: float = 0.03) -> Motion:
+def motion(rng: np.random.Generator, rows: int = ROWS, step: float = 0.03) -> RandomMotion:
     """A smooth random motion near home; each joint moves at most `step` rad per row."""
     start = np.array([*HOME, 0.02])
     start[:7] += rng.uniform(-0.3, 0.3, 7)
@@ -71,7 +71,7 @@ def motion(rng: np.random.Generator, rows: int = ROWS, step: float = 0.03) -> Mo
     reach = rng.uniform(-1, 1, 7) * step * rows / np.pi
     path = np.tile(start, (rows, 1))
     path[:, :7] += reach * (1 - np.cos(phase))[:, None]
-    return Motion(start, path)
+    return RandomMotion(start, path)
 
 
 def obstacles(rng: np.random.Generator, nearest: float, count: int = 20) -> list[Obstacle]:

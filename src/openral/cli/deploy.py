@@ -182,9 +182,9 @@ def _play(plan: Any, network: Any) -> Any:
     from openral.deploy.run_start import command_time
 
     if plan.options.lockstep:
-        from openral.deploy.lockstep.run import LockstepRun
+        from openral.deploy.lockstep.run import LockstepGraphRun
 
-        return LockstepRun(plan, command_time()).run()
+        return LockstepGraphRun(plan, command_time()).run()
     from openral.deploy.supervisor import Supervisor
 
     return Supervisor(plan, network, command_time()).run()

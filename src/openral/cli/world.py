@@ -23,7 +23,7 @@ from openral.cli.ros.graph_session import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openral.world.belief import Belief
+    from openral.world.world_snapshot import WorldSnapshot
 
 app = typer.Typer(no_args_is_help=True, help="See what the robot believes is around it.")
 
@@ -58,7 +58,7 @@ def view(
         if as_json:
             show(belief.data(), True)
             return
-        from openral.world.picture import world_picture
+        from openral.world.world_render import world_picture
 
         picture = world_picture(
             belief.grid,
@@ -73,16 +73,16 @@ def view(
 
 
 @contextmanager
-def _belief(session: Session, robot: str | None, timeout: float) -> Iterator[Belief]:
+def _belief(session: Session, robot: str | None, timeout: float) -> Iterator[WorldSnapshot]:
     from openral.manifest.library import load_robot
     from openral.ros.node.executor import Executor
-    from openral.world.belief import Belief
+    from openral.world.world_snapshot import WorldSnapshot
 
     executor = Executor(session.node.context)
     executor.add_node(session.node)
     executor.start()
     try:
-        belief = Belief(session.node, load_robot(robot or _robot_of(session, timeout)))
+        belief = WorldSnapshot(session.node, load_robot(robot or _robot_of(session, timeout)))
         give_up = time.monotonic() + timeout
         while not belief.complete:
             if time.monotonic() > give_up:
@@ -102,7 +102,7 @@ def _robot_of(session: Session, timeout: float) -> str:
     return str(answer.values[0].string_value)
 
 
-def _table(belief: Belief) -> None:
+def _table(belief: WorldSnapshot) -> None:
     from rich.live import Live
     from rich.table import Table
     from rich.text import Text

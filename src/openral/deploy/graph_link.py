@@ -11,7 +11,7 @@ from typing import Any
 from openral.deploy.managed import ManagedNode, value_of
 from openral.deploy.monitor import Monitor
 from openral.deploy.plan import NodeSpec
-from openral.deploy.results import Ended
+from openral.deploy.results import RunEnded
 from openral.deploy.streams import Stream
 from openral.errors import TransportError
 from openral.graph import topics
@@ -77,7 +77,7 @@ class GraphLink:
         while not (value := condition()):
             self._look()
             if time.monotonic() > give_up:
-                raise Ended.fault(f"{what} within {timeout_s:g} s")
+                raise RunEnded.fault(f"{what} within {timeout_s:g} s")
             time.sleep(_STEP_S)
         return value
 
@@ -90,10 +90,10 @@ class GraphLink:
             except TimeoutError:
                 self._look()
                 if time.monotonic() > give_up:
-                    raise Ended.fault(f"{what} did not answer within {timeout_s:g} s") from None
+                    raise RunEnded.fault(f"{what} did not answer within {timeout_s:g} s") from None
             except TransportError as error:
                 self._better_reason()
-                raise Ended.fault(f"{what}: {error}") from None
+                raise RunEnded.fault(f"{what}: {error}") from None
 
     def _better_reason(self) -> None:
         """Polls `look` for 0.5 s: a server that is gone has usually died, and `look` knows how."""
@@ -120,7 +120,7 @@ class GraphLink:
                 time.sleep(_STEP_S)
             text = self.monitor.errors.get(name, "its log says why")
             _, found, reason = text.partition("reason=")
-            raise Ended.fault(f"{name} cannot {label}: {reason if found else text}")
+            raise RunEnded.fault(f"{name} cannot {label}: {reason if found else text}")
 
     def parameter(self, name: str, parameter: str) -> Any:
         """The value of a node's parameter."""
@@ -132,7 +132,7 @@ class GraphLink:
         future = self.managed[name].set_parameter(parameter, value)
         result = self.answer(future, STARTING_S, f"{name}'s parameters").results[0]
         if not result.successful:
-            raise Ended.fault(f"{name} refuses {parameter}={value}: {result.reason}")
+            raise RunEnded.fault(f"{name} refuses {parameter}={value}: {result.reason}")
 
     def call(self, kind: str, service: str, timeout_s: float, **fields: Any) -> Any:
         """Calls a service once, waiting for it first."""

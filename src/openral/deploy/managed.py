@@ -19,7 +19,7 @@ class ManagedNode:
 
     def __init__(self, node: Node, name: str) -> None:
         self.name = name
-        with node.context.presence.one_announcement():
+        with node.context.presence.batch_announcements():
             self._change = node.create_client(f"{_LIFE}/ChangeState", f"/{name}/change_state")
             self._state = node.create_client(f"{_LIFE}/GetState", f"/{name}/get_state")
             self._set = node.create_client(

@@ -82,7 +82,7 @@ class Monitor:
         self._checked = time.monotonic()
         self._resumed = self._checked
         self._began = (self._checked, 0)
-        with node.context.presence.one_announcement():
+        with node.context.presence.batch_announcements():
             self._listen()
         node.create_wall_timer(_CHECK_S, self._check)
 

@@ -61,7 +61,7 @@ class NodeSpec:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """Nodes in the order in which they are configured and activated; they shut down together."""
 
     options: DeployOptions
@@ -136,7 +136,7 @@ SAME_PICTURE_S = 0.5
 """Time in s of identical depth images that means a hung driver: real cameras never repeat one."""
 
 
-def make_plan(options: DeployOptions) -> Plan:
+def make_plan(options: DeployOptions) -> LaunchPlan:
     """Checks the options and returns the graph for a run."""
     options.check()
     nodes = [_hal(options), _kernel(options), _world(options), _runner(options)]
@@ -148,7 +148,7 @@ def make_plan(options: DeployOptions) -> Plan:
         nodes = [replace(node, end_s=5.0) if node.name == "hal" else node for node in nodes]
     elif not options.real_time:
         nodes = [replace(node, end_s=SILENT_S) for node in nodes]
-    return Plan(options, tuple(nodes))
+    return LaunchPlan(options, tuple(nodes))
 
 
 def _hal(options: DeployOptions) -> NodeSpec:

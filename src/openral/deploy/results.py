@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 
-class Ended(Exception):  # noqa: N818 - an end is not always an error
+class RunEnded(Exception):  # noqa: N818 - an end is not always an error
     """Raised wherever the supervisor detects that the run is over."""
 
     def __init__(self, reason: str, code: int, is_fault: bool = False) -> None:
@@ -15,7 +15,7 @@ class Ended(Exception):  # noqa: N818 - an end is not always an error
         self.reason, self.code, self.is_fault = reason, code, is_fault
 
     @classmethod
-    def fault(cls, reason: str) -> Ended:
+    def fault(cls, reason: str) -> RunEnded:
         """An end by a fault: the graph cannot continue and the robot is stopped."""
         return cls(reason, 1, True)
 

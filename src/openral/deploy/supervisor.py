@@ -16,10 +16,10 @@ from openral.deploy.domain_lock import domain_lock
 from openral.deploy.goals import Goals
 from openral.deploy.graph_link import GraphLink
 from openral.deploy.other_graph import require_free_domain
-from openral.deploy.plan import NodeSpec, Plan
+from openral.deploy.plan import LaunchPlan, NodeSpec
 from openral.deploy.process.child import Child
 from openral.deploy.process.processes import Processes
-from openral.deploy.results import Ended
+from openral.deploy.results import RunEnded
 from openral.deploy.streams import streams_of
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError
@@ -43,7 +43,7 @@ _CANCEL_S = 1.0
 class Supervisor:
     """One run of a plan. Use it once, on the main thread."""
 
-    def __init__(self, plan: Plan, network: Network, command_at: float | None = None) -> None:
+    def __init__(self, plan: LaunchPlan, network: Network, command_at: float | None = None) -> None:
         """`command_at`: monotonic time in s at which the user entered the command."""
         self.plan, self._options, self._network = plan, plan.options, network
         self._command_at = time.monotonic() if command_at is None else command_at
@@ -63,7 +63,7 @@ class Supervisor:
         self._coming_up = ""
         self._without: set[str] = set()
         """Non-critical nodes that have failed."""
-        self._noticed: Ended | None = None
+        self._noticed: RunEnded | None = None
 
     def run(self) -> Summary:
         """Runs to the end; the summary has the exit code and the reason."""
@@ -77,7 +77,7 @@ class Supervisor:
             logs = self._display.logs
             self._processes = Processes(self.plan, logs, self._network, self._on_change)
             self._live()
-        except Ended as ended:
+        except RunEnded as ended:
             self._fault = ended.reason if ended.is_fault else ""
             self.summary.exit_reason, self.summary.exit_code = ended.reason, ended.code
         finally:
@@ -110,20 +110,20 @@ class Supervisor:
         """Raises Ended if the run is over for a reason other than the skill."""
         try:
             self._look_around()
-        except Ended as ended:
+        except RunEnded as ended:
             self._noticed = ended
             raise
         if self._coming_up in self._without:
-            raise Ended.fault(f"{self._coming_up} did not come up")
+            raise RunEnded.fault(f"{self._coming_up} did not come up")
 
     def _look_around(self) -> None:
         if self._interrupted:
-            raise Ended(f"interrupted ({self._interrupted})", 0)
+            raise RunEnded(f"interrupted ({self._interrupted})", 0)
         while self._changed:
             child = self._changed.popleft()
             text = f"{child.spec.name} {child.what_happened()}"
             if child.spec.critical:
-                raise Ended.fault(text)
+                raise RunEnded.fault(text)
             self._lost(child.spec.name, f"{text}; the graph goes on without it")
         if self._link is not None and (silent := self._link.monitor.silent()):
             name, seconds = silent
@@ -132,7 +132,7 @@ class Supervisor:
                 text += f"; its last words: {words}"
             spec = self.plan.node(name)
             if spec is None or spec.critical:
-                raise Ended.fault(text)
+                raise RunEnded.fault(text)
             self._lost(name, text)
 
     def _last_words(self, name: str) -> str:
@@ -179,7 +179,7 @@ class Supervisor:
         self._coming_up = "" if spec.critical else spec.name
         try:
             self._lead_up(spec)
-        except Ended as ended:
+        except RunEnded as ended:
             if spec.critical or ended is self._noticed:
                 raise
             if spec.name not in self._without:
@@ -207,7 +207,7 @@ class Supervisor:
             return
         wanted = self.summary.clock == "sim"
         if self._link.parameter(spec.name, "use_sim_time") != wanted:
-            raise Ended.fault(f"{spec.name} does not run on {self.summary.clock} time")
+            raise RunEnded.fault(f"{spec.name} does not run on {self.summary.clock} time")
 
     def _decide_clock(self) -> None:
         """Sets one clock for all nodes: the one that the HAL reports for its backend."""
@@ -215,9 +215,9 @@ class Supervisor:
         assert link is not None
         clock = link.parameter("hal", "clock")
         if clock not in ("sim", "wall"):
-            raise Ended.fault(f"hal says that its clock is '{clock}'; valid: sim, wall")
+            raise RunEnded.fault(f"hal says that its clock is '{clock}'; valid: sim, wall")
         if clock == "sim" and self._options.mode == "real":
-            raise Ended.fault("hal says that it runs on simulated time; hardware does not")
+            raise RunEnded.fault("hal says that it runs on simulated time; hardware does not")
         self.summary.clock = clock
         link.monitor.time_waits = clock == "sim" and not self._options.real_time
         self._display.say(f"the graph runs on {'simulated' if clock == 'sim' else 'wall'} time")
@@ -239,7 +239,7 @@ class Supervisor:
                 self._display.say(answer.message)
                 return
             if time.monotonic() > give_up:
-                raise Ended.fault(f"the kernel does not arm: {answer.message}")
+                raise RunEnded.fault(f"the kernel does not arm: {answer.message}")
             self._look()
             time.sleep(_STEP_S)
 
@@ -259,8 +259,8 @@ class Supervisor:
         else:
             return False
         if failure:
-            raise Ended(f"skill '{options.skill}' failed: {failure}", 1)
-        raise Ended(reason, 0)
+            raise RunEnded(f"skill '{options.skill}' failed: {failure}", 1)
+        raise RunEnded(reason, 0)
 
     def _look_at_clock(self) -> None:
         assert self._link is not None
@@ -268,7 +268,7 @@ class Supervisor:
         longest_s = SILENT_S if self._link.monitor.time_waits else _CLOCK_STALL_S
         if simulated is not None and simulated.silent_for_s() > longest_s:
             at = simulated.now_ns() / NS
-            raise Ended.fault(f"simulated time stands still at {at:.2f} s")
+            raise RunEnded.fault(f"simulated time stands still at {at:.2f} s")
 
     def _show(self) -> None:
         assert self._link is not None

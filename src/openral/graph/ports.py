@@ -63,6 +63,6 @@ class Ports:
 
     def close(self) -> None:
         """Destroys everything, last first; harmless the second time."""
-        with self.node.context.presence.one_announcement():
+        with self.node.context.presence.batch_announcements():
             while self._undo:
                 self._undo.pop()()

@@ -10,10 +10,10 @@ from openral.graph.run_key import RunKey
 from openral.graph.sealed import subscribe_sealed
 from openral.hal.build import Mode, build_hal
 from openral.hal.graph_time import GraphTime
-from openral.hal.live_hal import LiveHAL
+from openral.hal.hal_bridges import HalBridges
 from openral.hal.parameters import HalParameters
 from openral.hal.protocols import HAL, SceneResettable
-from openral.hal.run import HalRun, LockstepRun, make_run
+from openral.hal.run import HalRun, LockstepHalRun, make_run
 from openral.hal.snapshot import Snapshot
 from openral.manifest.control import ControlMode
 from openral.manifest.library import load_robot
@@ -39,7 +39,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
         """`urgent`: while active, the thread that receives stops requests real-time priority."""
         self._urgency = Urgency(urgent)
         self._run: HalRun | None = None
-        self._live: LiveHAL | None = None
+        self._live: HalBridges | None = None
         super().__init__("hal", **options)
         self.settings = HalParameters.declared(self)
         self.declare_parameter(
@@ -76,8 +76,8 @@ class ManifestHALLifecycleNode(LifecycleNode):
         if settings.seed >= 0 and isinstance(hal, SceneResettable):
             hal.reset_scene(settings.seed)
         time = GraphTime(hal, settings.wall_clock, self._until_ns)
-        with self.context.presence.one_announcement():
-            live = LiveHAL(self, hal, settings, self._key, time, lambda: run.real_time_factor)
+        with self.context.presence.batch_announcements():
+            live = HalBridges(self, hal, settings, self._key, time, lambda: run.real_time_factor)
             live.ports.wall_timer(_CHECK_S, self._check)
         self._live = live
         self.tell_parameter("clock", time.name)
@@ -136,7 +136,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
     # Access for callers
 
     @property
-    def live(self) -> LiveHAL:
+    def live(self) -> HalBridges:
         """The connected HAL with its bridges."""
         if self._live is None:
             raise LifecycleError(f"{self.full_name} is {self.state.label}; configure it first")
@@ -149,7 +149,7 @@ class ManifestHALLifecycleNode(LifecycleNode):
 
     def tick(self) -> None:
         """In lock-step: advances the simulation by one tick and publishes what is due."""
-        if not isinstance(self._run, LockstepRun):
+        if not isinstance(self._run, LockstepHalRun):
             raise LifecycleError("only a configured node with lockstep set is driven by ticks")
         self._run.tick()
 

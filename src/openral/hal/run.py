@@ -60,7 +60,7 @@ class SimRun:
         return self._loop.real_time_factor
 
 
-class LockstepRun:
+class LockstepHalRun:
     """Steps a simulation on the caller's thread: time stands still between calls of `tick`."""
 
     broken = ""
@@ -114,7 +114,7 @@ def make_run(hal: HAL, settings: HalParameters, on_tick: OnTick, may_step: MaySt
     """
     if isinstance(hal, SimAttachedHAL):
         if settings.lockstep:
-            return LockstepRun(hal, on_tick)
+            return LockstepHalRun(hal, on_tick)
         return SimRun(hal, settings.rtf, on_tick, may_step)
     if isinstance(hal, StreamedHAL):
         return HardwareRun(hal, on_tick)

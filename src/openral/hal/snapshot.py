@@ -24,7 +24,7 @@ _NOTHING = frozen([])
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class CommandedMotion:
     """The present command: requested and applied targets."""
 
     status: HalStatus = HalStatus.HOLDING
@@ -51,7 +51,7 @@ class Snapshot:
     velocities: Vector
     stamp_ns: int
     """Time of measurement in ns: the simulator's time if it has one, else wall time."""
-    motion: Motion = field(default_factory=Motion)
+    motion: CommandedMotion = field(default_factory=CommandedMotion)
 
     @property
     def fastest_joint(self) -> float:

@@ -7,7 +7,7 @@ from pydantic import Field
 from openral.manifest.base import Model, Name, NonNegative, Positive, Vec3
 
 
-class Capsule(Model):
+class LinkCapsule(Model):
     """All points within `radius` of the segment from `p0` to `p1`, in the link's frame."""
 
     p0: Vec3
@@ -18,7 +18,7 @@ class Capsule(Model):
     """Radius in metres."""
 
 
-class Box(Model):
+class LinkBox(Model):
     """A box in the link's frame."""
 
     xyz: Vec3
@@ -40,9 +40,9 @@ class Link(Model):
     """Centre of mass; the middle of the geometry when absent."""
     inertia: tuple[float, float, float, float, float, float] | None = None
     """xx, yy, zz, xy, xz, yz about the centre of mass; from the geometry when absent."""
-    capsules: tuple[Capsule, ...] = ()
+    capsules: tuple[LinkCapsule, ...] = ()
     """What the safety kernel checks: together they contain the whole link."""
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[LinkBox, ...] = ()
     """What the twin touches the world with instead of its capsules: fingertips, feet, a chassis."""
     hull: tuple[Vec3, ...] = Field(default=(), repr=False)
     """Corner points of the link's convex hull: drawn by the twin, used to check the capsules."""

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from openral.manifest import RobotDescription
 from openral.manifest.joint import Joint, JointType
-from openral.manifest.link import Box, Capsule, Link
+from openral.manifest.link import Link, LinkBox, LinkCapsule
 
 _SHADE = "0.75 0.77 0.80 1"
 
@@ -69,12 +69,12 @@ def _ball(mass: float) -> tuple[float, float, float, float, float, float]:
     return (moment, moment, moment, 0.0, 0.0, 0.0)
 
 
-def _add_box(link: Element, tag: str, box: Box) -> None:
+def _add_box(link: Element, tag: str, box: LinkBox) -> None:
     geometry = _shape(link, tag, box.xyz, box.rpy)
     SubElement(geometry, "box", size=_text([2 * v for v in box.half]))
 
 
-def _add_capsule(link: Element, tag: str, capsule: Capsule) -> None:
+def _add_capsule(link: Element, tag: str, capsule: LinkCapsule) -> None:
     """URDF has no capsules: adds a cylinder and two spheres."""
     ends = np.array(capsule.p0), np.array(capsule.p1)
     along = ends[1] - ends[0]

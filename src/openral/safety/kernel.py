@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from openral import _core
 from openral.errors import ConfigError
-from openral.graph.held import Held
+from openral.graph.attached_object import AttachedObject
 from openral.graph.obstacles import Obstacle, VoxelGrid
 from openral.manifest.robot import RobotDescription
 from openral.ros.codec.message import Message
@@ -103,7 +103,7 @@ class Kernel:
         self,
         obstacles: Iterable[Obstacle],
         stamp_ns: int,
-        held: Iterable[Held] = (),
+        held: Iterable[AttachedObject] = (),
         fixed: bool = False,
     ) -> None:
         """Sets all known obstacles and attached objects; replaces the previous ones.

@@ -16,7 +16,7 @@ from openral.manifest.skill import Representation
 from openral.sim.building.scene_task import SceneTask
 from openral.sim.building.scene_type import Setup
 from openral.sim.building.stage import Stage
-from openral.sim.building.surroundings import body_half, static_boxes
+from openral.sim.building.static_boxes import body_half, static_boxes
 from openral.sim.rollout import (
     CameraInfo,
     Cloud,

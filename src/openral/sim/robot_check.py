@@ -15,7 +15,7 @@ from scipy.spatial import QhullError
 from openral.errors import ManifestError, ModelUnavailable, OpenralError
 from openral.manifest import Kinematics, RobotDescription, collision_pairs, load_robot
 from openral.manifest.kinematics import matrix
-from openral.manifest.link import Box
+from openral.manifest.link import LinkBox
 from openral.sim.importing.capsule_fit import FittedCapsule
 from openral.sim.importing.hull import hull_volume, outside, union_volume
 from openral.sim.twin.binding import Binding, JointMap
@@ -172,7 +172,7 @@ def _capsules(robot: RobotDescription, report: Report) -> tuple[bool, str]:
     return coverage == 1.0 and median <= _VOLUME_RATIO and not bare, detail
 
 
-def _corners(box: Box) -> NDArray[np.float64]:
+def _corners(box: LinkBox) -> NDArray[np.float64]:
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1)
     turn = matrix(box.xyz, box.rpy)
     return np.asarray((turn[:3, :3] @ (signs * np.array(box.half)[:, None])).T + turn[:3, 3])

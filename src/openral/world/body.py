@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from openral.errors import ConfigError, choices
-from openral.graph.held import Held, held_object
+from openral.graph.attached_object import AttachedObject, held_object
 from openral.manifest.kinematics import Kinematics
 from openral.manifest.robot import RobotDescription
 
@@ -28,12 +28,12 @@ class Body:
             for link in robot.links
             for c in link.capsules
         ]
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, AttachedObject] = {}
         """Attached objects by id."""
 
     def hold(self, primitives: Iterable[Any]) -> list[str]:
         """Sets the attached objects to these CollisionPrimitives; returns the ids of new ones."""
-        now: dict[str, Held] = {}
+        now: dict[str, AttachedObject] = {}
         for primitive in primitives:
             if primitive.attached_link not in self._links:
                 link = primitive.attached_link

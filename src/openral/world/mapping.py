@@ -77,7 +77,7 @@ class Mapping:
     def open(self) -> list[Callable[[], None]]:
         """Starts subscriptions and publishers; returns the calls that end them."""
         node = self._node
-        with node.context.presence.one_announcement():
+        with node.context.presence.batch_announcements():
             kind = "openral_msgs/msg/OccupancyVoxels"
             self._voxels = SealedPublisher(node.create_publisher, self._key, kind, VOXELS, SENSOR)
             self._centres = node.create_publisher(msg.PointCloud2, topics.VOXEL_POINTS, SENSOR)

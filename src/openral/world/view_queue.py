@@ -33,7 +33,7 @@ class View:
     values: NDArray[np.float32] = field(repr=False)
     lens: Lens | None
     """None: the values are points."""
-    print: int
+    content_crc: int
     """Checksum of the content."""
 
 
@@ -105,7 +105,7 @@ class ViewQueue:
 
         `camera` is the pose of the camera in the map's frame, 4×4.
         """
-        if self._first is None or self._first[0].print != view.print:
+        if self._first is None or self._first[0].content_crc != view.content_crc:
             self._first = view, camera
             return ""
         first, then = self._first

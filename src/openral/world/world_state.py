@@ -51,7 +51,7 @@ class WorldStateTeller:
     def open(self, hz: float) -> list[Callable[[], None]]:
         """Starts subscriptions, and publishing at `hz`; returns the calls that end them."""
         node, hear = self._node, self._node.create_subscription
-        with node.context.presence.one_announcement():
+        with node.context.presence.batch_announcements():
             self._states = node.create_publisher(msg.WorldState, topics.WORLD_STATE, STATE)
             known = hear(
                 msg.WorldCollision,

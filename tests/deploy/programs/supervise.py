@@ -6,7 +6,7 @@ import json
 import sys
 
 from openral.deploy.options import DeployOptions
-from openral.deploy.plan import NodeSpec, Plan, Pulse
+from openral.deploy.plan import LaunchPlan, NodeSpec, Pulse
 from openral.deploy.supervisor import Supervisor
 from openral.ros.qos import DEFAULT
 from openral.ros.transport.dds_config import Network
@@ -28,7 +28,7 @@ def spec(name: str, fault: str) -> NodeSpec:
 def main() -> int:
     nodes = tuple(spec(*pair) for pair in json.loads(sys.argv[1]))
     options = DeployOptions(robot_ref="ur5e", duration_s=float(sys.argv[2]))
-    summary = Supervisor(Plan(options, nodes), Network.from_environment()).run()
+    summary = Supervisor(LaunchPlan(options, nodes), Network.from_environment()).run()
     print(json.dumps(summary.as_dict()))
     return summary.exit_code
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from openral.deploy.monitor import Monitor
-from openral.deploy.plan import Plan
-from openral.deploy.results import Ended
+from openral.deploy.plan import LaunchPlan
+from openral.deploy.results import RunEnded
 from openral.deploy.streams import streams_of
 from openral.graph import topics
 from openral.graph.run_key import RunKey
@@ -31,7 +31,7 @@ _ANSWER_S = 20.0
 class LockstepGraph:
     """`tick` advances the simulation by one step and runs all nodes until they are idle."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LaunchPlan) -> None:
         self._context = Context(transport=MemoryTransport())
         self._executor = Executor(self._context)
         self._writer: RecordingWriter | None = None
@@ -43,7 +43,7 @@ class LockstepGraph:
             self._context.close()
             raise
 
-    def _compose(self, plan: Plan) -> None:
+    def _compose(self, plan: LaunchPlan) -> None:
         context, key = self._context, RunKey.create()
         given = {node.name: dict(node.parameters) for node in plan.nodes}
         simulated = {"use_sim_time": True}
@@ -54,7 +54,7 @@ class LockstepGraph:
         self.node = Node("supervisor", context=context, parameters=simulated)
         self._add(self.hal, "configure", "activate")
         if self.hal.get_parameter("clock").value != "sim":
-            raise Ended.fault("lock-step needs a simulator with a clock of its own")
+            raise RunEnded.fault("lock-step needs a simulator with a clock of its own")
         self._add(self.kernel, "configure", "activate")
         world = given["world"] | simulated
         self.world = WorldNode(key, context=context, parameters=world)
@@ -81,7 +81,7 @@ class LockstepGraph:
         self._executor.add_node(node)
         for step in steps:
             if node.trigger(step) is not Outcome.SUCCESS:
-                raise Ended.fault(f"{node.name} cannot {step}: {node.failure_reason}")
+                raise RunEnded.fault(f"{node.name} cannot {step}: {node.failure_reason}")
             self._executor.spin_until_idle()
 
     @property
@@ -113,19 +113,19 @@ class LockstepGraph:
             answer = self._call("std_srvs/srv/Trigger", topics.RESET)
             if answer.success:
                 return
-        raise Ended.fault(f"the kernel does not arm: {answer.message}")
+        raise RunEnded.fault(f"the kernel does not arm: {answer.message}")
 
     def reset_scene(self) -> None:
         """Resets the scene for the next episode."""
         answer = self._call("std_srvs/srv/Trigger", RESET_SCENE)
         if not answer.success:
-            raise Ended.fault(f"the scene cannot be reset: {answer.message}")
+            raise RunEnded.fault(f"the scene cannot be reset: {answer.message}")
 
     def _call(self, kind: str, service: str) -> Any:
         client = self.node.create_client(kind, service)
         future = client.call_async(client.request_class())
         if not self._executor.spin_until(future, _ANSWER_S):
-            raise Ended.fault(f"{service} did not answer")
+            raise RunEnded.fault(f"{service} did not answer")
         self.node.destroy_client(client)
         return future.result()
 

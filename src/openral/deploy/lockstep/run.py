@@ -11,21 +11,21 @@ from typing import Any
 
 from openral.deploy.lockstep.graph import LockstepGraph
 from openral.deploy.lockstep.trace_hash import trace_hash
-from openral.deploy.plan import Plan
-from openral.deploy.results import Ended, GoalResult
+from openral.deploy.plan import LaunchPlan
+from openral.deploy.results import GoalResult, RunEnded
 from openral.deploy.summary import Summary
 from openral.errors import OpenralError, RecordingError
 from openral.signals import ENDING
 from openral.skill.runner.goal_order import GoalOrder
 
 
-class LockstepRun:
+class LockstepGraphRun:
     """One run of a plan. Use it once, on the main thread.
 
     `command_at` is the monotonic time at which the user entered the command.
     """
 
-    def __init__(self, plan: Plan, command_at: float | None = None) -> None:
+    def __init__(self, plan: LaunchPlan, command_at: float | None = None) -> None:
         self._plan, self._options = plan, plan.options
         self._command_at = time.monotonic() if command_at is None else command_at
         scene = self._options.scene_ref or None
@@ -45,7 +45,7 @@ class LockstepRun:
             summary.ready_after = round(time.monotonic() - self._command_at, 2)
             graph.monitor.begin()
             self._live(graph)
-        except Ended as ended:
+        except RunEnded as ended:
             summary.exit_reason, summary.exit_code = ended.reason, ended.code
         except OpenralError as error:
             summary.exit_reason, summary.exit_code = str(error), 1
@@ -84,7 +84,7 @@ class LockstepRun:
             self._start(graph)
         while True:
             if self._interrupted:
-                raise Ended(f"interrupted ({self._interrupted})", 0)
+                raise RunEnded(f"interrupted ({self._interrupted})", 0)
             result = graph.tick()
             if result is not None:
                 self._take(graph, result)
@@ -115,5 +115,5 @@ class LockstepRun:
             return
         for result in self._results:
             if result.failure:
-                raise Ended(f"skill '{options.skill}' failed: {result.failure}", 1)
-        raise Ended(reason, 0)
+                raise RunEnded(f"skill '{options.skill}' failed: {result.failure}", 1)
+        raise RunEnded(reason, 0)

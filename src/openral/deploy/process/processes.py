@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from openral.deploy.plan import Plan
+from openral.deploy.plan import LaunchPlan
 from openral.deploy.process.child import Child
 from openral.deploy.process.log_stream import LogStream
 from openral.graph.run_key import KEY_VARIABLE, RunKey
@@ -19,7 +19,11 @@ class Processes:
     """Create it on the main thread: children die with the thread that created them."""
 
     def __init__(
-        self, plan: Plan, logs: LogStream, network: Network, on_change: Callable[[Child], None]
+        self,
+        plan: LaunchPlan,
+        logs: LogStream,
+        network: Network,
+        on_change: Callable[[Child], None],
     ) -> None:
         """`on_change` is called on a separate thread when a child has ended or was stopped."""
         make_undumpable()

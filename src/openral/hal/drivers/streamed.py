@@ -15,7 +15,7 @@ from openral.graph.states import HalStatus
 from openral.hal.execution.executor import ChunkExecutor
 from openral.hal.mobile_base import base_state
 from openral.hal.protocols import BaseState
-from openral.hal.snapshot import Motion, Snapshot, frozen
+from openral.hal.snapshot import CommandedMotion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 
@@ -202,7 +202,7 @@ class StreamedHAL:
         self._told_until = time.monotonic_ns()
         self._publish(state, self._executor.motion)
 
-    def _publish(self, state: Measured, motion: Motion) -> None:
+    def _publish(self, state: Measured, motion: CommandedMotion) -> None:
         self._snapshot = Snapshot(
             tuple(self.robot.joint_names),
             frozen(state.positions),

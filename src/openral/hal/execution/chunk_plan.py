@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openral.errors import CapabilityMismatch, ConfigError, choices
-from openral.hal.execution import parts
-from openral.hal.execution.parts import Part
+from openral.hal.execution import slot_trajectories
+from openral.hal.execution.slot_trajectories import SlotTrajectory
 from openral.hal.execution.tool_ik import ToolIK
 from openral.manifest import ControlMode, RobotDescription
 from openral.manifest.joint import JointRole
@@ -22,20 +22,22 @@ Matrix = NDArray[np.float64]
 
 MAX_DT_S = 10.0
 _MODES = list(ControlMode)
-_JOINT_MODES: dict[ControlMode, Callable[[parts.Columns, Matrix, float], Part]] = {
-    ControlMode.JOINT_POSITION: parts.JointPath,
-    ControlMode.JOINT_TRAJECTORY: parts.JointPath,
-    ControlMode.DEX_HAND_JOINT: parts.JointPath,
-    ControlMode.JOINT_VELOCITY: parts.JointRates,
-    ControlMode.JOINT_TORQUE: parts.JointTorques,
+_JOINT_MODES: dict[
+    ControlMode, Callable[[slot_trajectories.Columns, Matrix, float], SlotTrajectory]
+] = {
+    ControlMode.JOINT_POSITION: slot_trajectories.JointPath,
+    ControlMode.JOINT_TRAJECTORY: slot_trajectories.JointPath,
+    ControlMode.DEX_HAND_JOINT: slot_trajectories.JointPath,
+    ControlMode.JOINT_VELOCITY: slot_trajectories.JointRates,
+    ControlMode.JOINT_TORQUE: slot_trajectories.JointTorques,
 }
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChunkPlan:
     """A chunk that is ready to be executed; `dt` in s."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SlotTrajectory, ...]
     dt: float
     rows: int
     sequence: int
@@ -57,7 +59,7 @@ class Planner:
         self._ik = cache(lambda name: ToolIK(robot, self._effectors[name]))
         self._effectors = {effector.name: effector for effector in robot.end_effectors}
 
-    def plan(self, chunk: Any) -> Plan:
+    def plan(self, chunk: Any) -> ChunkPlan:
         """Plans the whole chunk or raises an error that names the offender."""
         if not (np.isfinite(chunk.dt) and 1e-5 < chunk.dt <= MAX_DT_S):
             raise ConfigError(f"dt {chunk.dt:g} s of a chunk is not within (0, {MAX_DT_S:g}]")
@@ -67,7 +69,7 @@ class Planner:
         whole = self._mode(chunk.control_mode, "chunk")
         if whole is not ControlMode.COMPOSITE_MODE and len(chunk.slots) > 1:
             raise ConfigError(f"mode {whole} with {len(chunk.slots)} slots; use composite_mode")
-        found: list[Part] = []
+        found: list[SlotTrajectory] = []
         for slot in chunk.slots:
             mode = self._mode(slot.control_mode, f"slot '{slot.name}'")
             if whole not in (ControlMode.COMPOSITE_MODE, mode):
@@ -75,7 +77,7 @@ class Planner:
             found.append(self._part(slot, mode, chunk.rows, chunk.dt))
         self._require_apart(found)
         trace = bytes(bytearray(chunk.trace_id))
-        return Plan(tuple(found), chunk.dt, chunk.rows, chunk.sequence, trace)
+        return ChunkPlan(tuple(found), chunk.dt, chunk.rows, chunk.sequence, trace)
 
     def _mode(self, byte: int, where: str) -> ControlMode:
         if not 0 <= byte < len(_MODES):
@@ -89,14 +91,14 @@ class Planner:
             )
         return mode
 
-    def _part(self, slot: Any, mode: ControlMode, rows: int, dt: float) -> Part:
+    def _part(self, slot: Any, mode: ControlMode, rows: int, dt: float) -> SlotTrajectory:
         if mode in _JOINT_MODES:
             columns = self._joints(slot, mode)
             return _JOINT_MODES[mode](columns, self._rows(slot, rows, len(columns)), dt)
         if mode is ControlMode.BODY_TWIST:
             names = self._robot.base_joints
             base = np.array([self._column[name] for name in names], dtype=int)
-            return parts.BodyTwist(base, self._rows(slot, rows, 3), dt)
+            return slot_trajectories.BodyTwist(base, self._rows(slot, rows, 3), dt)
         if mode.is_gripper:
             return self._grip(slot, mode, rows, dt)
         if mode.is_cartesian:
@@ -114,7 +116,7 @@ class Planner:
             raise ConfigError(f"slot '{slot.name}' holds a number that is not finite")
         return data.reshape(rows, width)
 
-    def _joints(self, slot: Any, mode: ControlMode) -> parts.Columns:
+    def _joints(self, slot: Any, mode: ControlMode) -> slot_trajectories.Columns:
         names = list(slot.joint_names)
         if not names and not slot.name:
             names = list(self._column)
@@ -144,7 +146,7 @@ class Planner:
             raise ConfigError(f"no end effector '{name}'; {text}")
         return self._effectors[name]
 
-    def _grip(self, slot: Any, mode: ControlMode, rows: int, dt: float) -> Part:
+    def _grip(self, slot: Any, mode: ControlMode, rows: int, dt: float) -> SlotTrajectory:
         effector = self._effector(slot)
         if effector.gripper is None:
             raise ConfigError(f"end effector '{effector.name}' has no gripper")
@@ -153,9 +155,9 @@ class Planner:
             closed, opened = gripper_ends(self._robot, effector)
             data = closed + np.clip(data, 0.0, 1.0).round() * (opened - closed)
         column = np.array([self._column[effector.gripper]], dtype=int)
-        return parts.Grip(column, data, dt)
+        return slot_trajectories.Grip(column, data, dt)
 
-    def _tool(self, slot: Any, mode: ControlMode, rows: int, dt: float) -> Part:
+    def _tool(self, slot: Any, mode: ControlMode, rows: int, dt: float) -> SlotTrajectory:
         effector = self._effector(slot)
         absolute = mode is ControlMode.CARTESIAN_POSE
         data = self._rows(slot, rows, 7 if absolute else 6)
@@ -174,9 +176,9 @@ class Planner:
             data = data * dt
         in_tool = slot.frame_id in frames[2:]
         ik = self._ik(effector.name)
-        return parts.ToolPath(ik, data, dt, absolute=absolute, in_tool=in_tool)
+        return slot_trajectories.ToolPath(ik, data, dt, absolute=absolute, in_tool=in_tool)
 
-    def _require_apart(self, found: list[Part]) -> None:
+    def _require_apart(self, found: list[SlotTrajectory]) -> None:
         """Refuses a joint in two slots: slots are applied together."""
         names = list(self._column)
         taken: set[int] = set()

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from openral.errors import SafetyViolation
 from openral.graph.states import HalStatus
-from openral.hal.execution.chunk_plan import Plan, Planner
-from openral.hal.snapshot import Motion, frozen
+from openral.hal.execution.chunk_plan import ChunkPlan, Planner
+from openral.hal.snapshot import CommandedMotion, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.manifest.joint import JointRole
 
@@ -40,7 +40,7 @@ class Command:
     """Position targets of all joints, (dof,) in rad or m."""
     torques: Vector | None
     """Torques of the torque-controlled joints, NaN for all others; None: there are none."""
-    motion: Motion
+    motion: CommandedMotion
     path: bool = False
     """Whether the targets of successive ticks are a path that the joints must track."""
 
@@ -70,7 +70,7 @@ class ChunkExecutor:
         """
         self._brake_s, self._ramp_s = brake_s, ramp_s
         self._ramp_from: tuple[Vector, Vector] | None = None
-        self._ending: Plan | None = None  # whose rows a stop goes on along
+        self._ending: ChunkPlan | None = None  # whose rows a stop goes on along
         self._planner = Planner(robot, modes)
         self._gap = longest_gap_s
         self._speed = np.array([_speed(joint) for joint in robot.driven])
@@ -82,13 +82,13 @@ class ChunkExecutor:
         self._lock = threading.Lock()
         self._told = np.array(robot.home_position, float)
         self._goal = self._told.copy()
-        self._plan: Plan | None = None
+        self._plan: ChunkPlan | None = None
         self._elapsed = 0.0
-        self._waiting: tuple[Plan, int | None] | None = None
+        self._waiting: tuple[ChunkPlan, int | None] | None = None
         self._stopped: str | None = None
         self._braking = np.zeros(self._told.size, dtype=bool)
         self._braked_s = 0.0
-        self._motion = Motion(applied=frozen(self._told))
+        self._motion = CommandedMotion(applied=frozen(self._told))
 
     @property
     def stopped(self) -> bool:
@@ -112,7 +112,7 @@ class ChunkExecutor:
         return self._waiting is not None
 
     @property
-    def motion(self) -> Motion:
+    def motion(self) -> CommandedMotion:
         """The command of the last tick."""
         return self._motion
 
@@ -260,7 +260,7 @@ class ChunkExecutor:
         row = min(int(self._elapsed / plan.dt - _END), plan.rows - 1)
         shown = torques is not None or any(part.cartesian for part in plan.parts)
         requested = frozen([]) if shown else frozen(self._goal)
-        self._motion = Motion(
+        self._motion = CommandedMotion(
             HalStatus.EXECUTING, "", plan.sequence, plan.trace_id, row, requested, applied
         )
         command = Command(applied, torques, self._motion, torques is None)
@@ -270,7 +270,9 @@ class ChunkExecutor:
             self._drop("finished")
         return command
 
-    def _row(self, plan: Plan, seconds: float, measured: Vector, reach: Vector) -> Vector | None:
+    def _row(
+        self, plan: ChunkPlan, seconds: float, measured: Vector, reach: Vector
+    ) -> Vector | None:
         """Sets the goals of a tick; returns the torques if the plan has any."""
         self._elapsed = min(self._elapsed + seconds, plan.seconds)
         torques = None
@@ -297,11 +299,13 @@ class ChunkExecutor:
         self._goal = np.where(self._grips & (self._stopped is None), self._goal, self._told)
         self._rest(reason)
 
-    def _rest(self, reason: str) -> Motion:
+    def _rest(self, reason: str) -> CommandedMotion:
         last = self._motion
         status = HalStatus.HOLDING if self._stopped is None else HalStatus.STOPPED
         applied = frozen(self._told)
-        self._motion = Motion(status, reason, last.sequence, last.trace_id, -1, applied, applied)
+        self._motion = CommandedMotion(
+            status, reason, last.sequence, last.trace_id, -1, applied, applied
+        )
         return self._motion
 
 

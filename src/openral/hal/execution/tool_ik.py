@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from openral.hal.execution.turn import turn_vector
+from openral.hal.execution.so3 import rotation_vector
 from openral.manifest import Kinematics, RobotDescription
 from openral.manifest.joint import Joint
 from openral.manifest.kinematics import matrix
@@ -90,7 +90,7 @@ class ToolIK:
         wanted = poses[self._base] @ target
         error = np.empty(6)
         error[:3] = wanted[:3, 3] - tool[:3, 3]
-        error[3:] = turn_vector(wanted[:3, :3] @ tool[:3, :3].T)
+        error[3:] = rotation_vector(wanted[:3, :3] @ tool[:3, :3].T)
         frames = poses[self._children]
         axes = (frames[:, :3, :3] @ self._axes)[:, :, 0]
         x, y, z = axes.T

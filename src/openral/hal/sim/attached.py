@@ -16,11 +16,11 @@ from openral.hal.execution.executor import ChunkExecutor, Command
 from openral.hal.protocols import Episode
 from openral.hal.sim import idle
 from openral.hal.sim.clock import MonotonicTime
-from openral.hal.sim.drive import Drive, make_drive
+from openral.hal.sim.drive import RolloutDrive, make_drive
 from openral.hal.sim.episode_book import EpisodeBook
-from openral.hal.sim.mailbox import Mailbox
+from openral.hal.sim.owner_thread import OwnerThread
 from openral.hal.sim.sources import SimSources
-from openral.hal.snapshot import Motion, Snapshot, frozen
+from openral.hal.snapshot import CommandedMotion, Snapshot, frozen
 from openral.manifest import ControlMode, RobotDescription
 from openral.ros.log import NodeLogger
 from openral.sim.rollout import SimRollout
@@ -58,7 +58,7 @@ class SimAttachedHAL(SimSources):
         self.last_action_ns: int | None = None
         self._make, self._auto_reset = make_rollout, auto_reset
         self._window_ns = round(hold_window_s * 1e9)
-        self._mailbox = Mailbox()
+        self._mailbox = OwnerThread()
         self._time = MonotonicTime()
         self._log = NodeLogger(f"hal.{robot.id}")
         self._rollout: SimRollout | None = None
@@ -257,7 +257,7 @@ class SimAttachedHAL(SimSources):
         state = self.read_state()
         return self._executor.tick(start_ns, end_ns, state.positions, state.velocities)
 
-    def _publish(self, motion: Motion) -> None:
+    def _publish(self, motion: CommandedMotion) -> None:
         positions, velocities = measure(self.rollout)
         backend = self.rollout.sim_time_ns()
         stamp = time.time_ns() if backend is None else self._time.at(backend)
@@ -298,7 +298,7 @@ def measure(rollout: SimRollout) -> tuple[Vector, Vector]:
     return found[0], found[1]
 
 
-def executable(robot: RobotDescription, drive: Drive) -> set[ControlMode]:
+def executable(robot: RobotDescription, drive: RolloutDrive) -> set[ControlMode]:
     """The robot's control modes that a joint-driven simulation can execute."""
     able = set(robot.control_modes) - {ControlMode.FOOT_PLACEMENT}
     return able if drive.torque else able - {ControlMode.JOINT_TORQUE}

@@ -21,7 +21,7 @@ STOP_S = 0.06
 """Time within which a stop ramps the joints down."""
 
 
-class Drive(Protocol):
+class RolloutDrive(Protocol):
     """Advances a rollout by one tick."""
 
     tick_ns: int
@@ -169,7 +169,7 @@ class PeriodDrive:
         return moved / self._period_s if self._kind is Representation.JOINT_VELOCITY else moved
 
 
-def make_drive(rollout: SimRollout) -> Drive:
+def make_drive(rollout: SimRollout) -> RolloutDrive:
     """The drive that fits a rollout; a backend without a valid action width is refused by name."""
     scene, joints = rollout.scene.id, len(rollout.robot.driven)
     width = getattr(rollout, "action_dim", None)
@@ -178,7 +178,7 @@ def make_drive(rollout: SimRollout) -> Drive:
             f"the backend of scene '{scene}' ({type(rollout).__name__}) does not tell its action "
             f"width: action_dim is {width!r}, not a number above 0"
         )
-    drive: Drive
+    drive: RolloutDrive
     if isinstance(rollout, ServoSteppable) and _takes_positions(rollout):
         drive = ServoDrive(rollout)
     else:

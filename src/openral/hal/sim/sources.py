@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from openral.errors import CapabilityMismatch, OpenralError
 from openral.hal.mobile_base import base_state
 from openral.hal.protocols import BaseState, CloudFrame, DepthFrame, Frame, Scan, SceneObject
-from openral.hal.sim.mailbox import Mailbox
+from openral.hal.sim.owner_thread import OwnerThread
 from openral.hal.snapshot import Snapshot
 from openral.manifest import RobotDescription
 from openral.manifest.sensor import DepthCamera
@@ -31,7 +31,7 @@ Size = tuple[int, int] | None
 
 class _Simulated(Protocol):
     robot: RobotDescription
-    _mailbox: Mailbox
+    _mailbox: OwnerThread
 
     @property
     def rollout(self) -> SimRollout: ...

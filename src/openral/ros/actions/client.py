@@ -55,7 +55,7 @@ class ActionClient:
         self._type = interface_name(action_type)
         self._goals: dict[bytes, tuple[ClientGoal, Feedback | None]] = {}
         base = f"{self.name}/_action"
-        with node.context.presence.one_announcement():
+        with node.context.presence.batch_announcements():
             self._send = node.create_client(f"{self._type}_SendGoal", f"{base}/send_goal")
             self._cancels = node.create_client("action_msgs/srv/CancelGoal", f"{base}/cancel_goal")
             self._results = node.create_client(f"{self._type}_GetResult", f"{base}/get_result")

@@ -50,7 +50,7 @@ class ActionServer:
         self._lock = threading.RLock()
         node.before_destroy(self.end_goals)
         base = f"{self.name}/_action"
-        with node.context.presence.one_announcement():
+        with node.context.presence.batch_announcements():
             self._feedback = node.create_publisher(
                 f"{self._type}_FeedbackMessage", f"{base}/feedback"
             )

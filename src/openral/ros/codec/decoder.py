@@ -14,7 +14,7 @@ import numpy as np
 
 from openral.ros.codec.code_writer import CodeWriter
 from openral.ros.codec.definitions import Definition, Field, Shape
-from openral.ros.codec.layout import UNKNOWN, Layout, Lookup, align, element_minimum
+from openral.ros.codec.layout import UNKNOWN, Alignment, Lookup, align, element_minimum
 from openral.ros.codec.message import Message, Resolve
 from openral.ros.codec.values import CODES, DTYPES, EMPTY, SIZES
 
@@ -64,7 +64,7 @@ class _Decoder(CodeWriter):
             unterminated=_unterminated,
         )
         self.lookup, self.resolve, self.order = lookup, resolve, order
-        self.layout = Layout()
+        self.layout = Alignment()
         self.format, self.names = "", list[str]()
         self.deferred: list[str] = []
 
@@ -84,7 +84,7 @@ class _Decoder(CodeWriter):
         if padding is None:
             self.flush()
             self.emit(f"p = {align('p', size)}")
-            self.layout = Layout(size, 0)
+            self.layout = Alignment(size, 0)
         elif padding:
             if self.format:
                 self.format += f"{padding}x"
@@ -198,7 +198,7 @@ class _Decoder(CodeWriter):
         self.emit(f"p = {end}")
         self.depth -= 1
         self.emit(f"else: {result} = {empty}")
-        self.layout = before.weaker(Layout(item, 0))
+        self.layout = before.weaker(Alignment(item, 0))
         return result
 
     def view(self, result: str, field: Field, count: str) -> None:

@@ -11,7 +11,7 @@ from openral.errors import InvalidMessage
 from openral.ros.codec import values
 from openral.ros.codec.code_writer import CodeWriter
 from openral.ros.codec.definitions import Definition, Field, Shape
-from openral.ros.codec.layout import UNKNOWN, Layout, Lookup, zeros
+from openral.ros.codec.layout import UNKNOWN, Alignment, Lookup, zeros
 from openral.ros.codec.message import Message
 from openral.ros.codec.values import CODES, DTYPES, SIZES
 
@@ -47,7 +47,7 @@ class _Encoder(CodeWriter):
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(ndarray=np.ndarray, v=values, zeros=zeros, over=_over)
         self.lookup = lookup
-        self.layout = Layout()
+        self.layout = Alignment()
         self.format, self.args = "", list[str]()
 
     def flush(self) -> None:
@@ -65,7 +65,7 @@ class _Encoder(CodeWriter):
             self.flush()
             self.emit(f"k = -p & {size - 1}")
             self.emit("if k: add(zeros(k)); p += k")
-            self.layout = Layout(size, 0)
+            self.layout = Alignment(size, 0)
         elif padding:
             self.format += f"{padding}x"
             self.layout = self.layout.after(padding)
@@ -141,7 +141,7 @@ class _Encoder(CodeWriter):
         self.emit(f"add({variable})")
         self.emit(f"p += {variable}.size * {item}")
         self.depth -= 1
-        self.layout = before.weaker(Layout(item, 0))
+        self.layout = before.weaker(Alignment(item, 0))
 
     def bound(self, field: Field, count: str) -> None:
         if field.size:

@@ -1,6 +1,6 @@
 """CDR alignment, resolved as far as possible when the codec is generated.
 
-Offsets count from the first byte after the 4-byte encapsulation header. `Layout` tracks the
+Offsets count from the first byte after the 4-byte encapsulation header. `Alignment` tracks the
 position modulo a power of two, which is enough to turn most padding into constants.
 """
 
@@ -17,7 +17,7 @@ Lookup = Callable[[str], Definition]
 
 
 @dataclass(frozen=True)
-class Layout:
+class Alignment:
     """The position is `residue` modulo `modulus`."""
 
     modulus: int = 8
@@ -27,19 +27,19 @@ class Layout:
         """Bytes to the next multiple of `size`; None if known only at run time."""
         return -self.residue % size if self.modulus >= size else None
 
-    def after(self, count: int) -> Layout:
+    def after(self, count: int) -> Alignment:
         """The layout `count` bytes later."""
-        return Layout(self.modulus, (self.residue + count) % self.modulus)
+        return Alignment(self.modulus, (self.residue + count) % self.modulus)
 
-    def weaker(self, other: Layout) -> Layout:
+    def weaker(self, other: Alignment) -> Alignment:
         """The strongest statement that holds for both."""
         modulus = min(self.modulus, other.modulus)
         while self.residue % modulus != other.residue % modulus:
             modulus //= 2
-        return Layout(modulus, self.residue % modulus)
+        return Alignment(modulus, self.residue % modulus)
 
 
-UNKNOWN = Layout(1, 0)
+UNKNOWN = Alignment(1, 0)
 
 
 def align(position: str, size: int) -> str:

@@ -43,7 +43,7 @@ class LifecycleNode(Node):
         self._transition_lock = threading.Lock()
         self.add_on_set_parameters_callback(self._keep_clock)
         self.before_destroy(self._shut_down)
-        with self.context.presence.one_announcement():
+        with self.context.presence.batch_announcements():
             self._events = self.create_publisher(
                 f"{_PACKAGE}/msg/TransitionEvent", "~/transition_event"
             )

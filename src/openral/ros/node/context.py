@@ -55,7 +55,7 @@ class Context:
         if self.closed:
             return
         self.closed = True
-        with self.presence.one_announcement():
+        with self.presence.batch_announcements():
             for node in list(self.nodes):
                 node.destroy()
         if self._io is not None and self._thread is not None:

@@ -63,7 +63,7 @@ class Node(NodeParameters):
         self._farewells: list[Callable[[], None]] = []
         self._parameters = ParameterStore(parameters)
         self.clock = NodeClock(self)
-        with self.context.presence.one_announcement():
+        with self.context.presence.batch_announcements():
             self.context.nodes.append(self)
             self.context.presence.add(self)
             self._start(parameter_services)
@@ -280,7 +280,7 @@ class Node(NodeParameters):
         for farewell in reversed(self._farewells):
             self.run_callback(lambda call: call(), farewell)
         self.log.sink = None
-        with self.context.presence.one_announcement():
+        with self.context.presence.batch_announcements():
             self.context.presence.remove(self)
             for members in (self._publishers, self._subscriptions, self._services, self._clients):
                 for member in members:

@@ -58,7 +58,7 @@ class Presence:
         self.announce()
 
     @contextmanager
-    def one_announcement(self) -> Iterator[None]:
+    def batch_announcements(self) -> Iterator[None]:
         """Batches the changes made inside the block into one announcement at its end."""
         with self._lock:
             self._held += 1

@@ -65,7 +65,7 @@ class Recorder:
         """Subscribes to topics that have appeared since the last call."""
         found = [e for e in self._graph.topics() if e.publishers and self._wanted(e.name)]
         if any(entry.name not in self.subscriptions for entry in found):
-            with self._node.context.presence.one_announcement():
+            with self._node.context.presence.batch_announcements():
                 self._subscribe_all(found)
         else:
             self._subscribe_all(found)
@@ -76,7 +76,7 @@ class Recorder:
 
     def close(self) -> None:
         """Closes all subscriptions."""
-        with self._node.context.presence.one_announcement():
+        with self._node.context.presence.batch_announcements():
             for subscription in self.subscriptions.values():
                 self._node.destroy_subscription(subscription)
         self._graph.close()

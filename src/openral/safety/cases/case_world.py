@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from openral.graph.held import Held
+from openral.graph.attached_object import AttachedObject
 from openral.graph.obstacles import Box, Capsule, Obstacle, Sphere, VoxelGrid
 from openral.manifest.base import CrossCheckError, Location, Model, NonNegative, Positive, Vec3
 
@@ -124,6 +124,6 @@ class HeldCase(Model):
     touches: tuple[str, ...] = ()
     """Links that may touch it."""
 
-    def held(self) -> Held:
+    def held(self) -> AttachedObject:
         """Converts to the kernel's input type."""
-        return Held(self.id, self.link, self.p0, self.p1, self.radius, self.touches)
+        return AttachedObject(self.id, self.link, self.p0, self.p1, self.radius, self.touches)

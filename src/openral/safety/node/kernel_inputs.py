@@ -28,7 +28,7 @@ from openral.safety.node.evidence import Evidence
 from openral.safety.node.input_thread import InputThread
 from openral.safety.node.known_objects import KnownObjects, KnownWorld
 from openral.safety.node.map_cover import MapCover
-from openral.safety.node.surroundings import spoil_voxels, tell_voxels
+from openral.safety.node.obstacle_views import spoil_voxels, tell_voxels
 from openral.safety.node.verdict_message import Place
 
 _VOXELS = "openral_msgs/msg/OccupancyVoxels"

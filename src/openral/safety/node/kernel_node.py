@@ -106,7 +106,7 @@ class SafetyKernelNode(LifecycleNode):
         self._undo += [lease.close, lambda: self.destroy_timer(timer)]
 
     def _open(self) -> None:
-        with self.context.presence.one_announcement():
+        with self.context.presence.batch_announcements():
             self._safe = self._publisher("SafeAction", topics.SAFE_ACTION, topics.COMMAND)
             self._state_topic = SealedPublisher(
                 self._open_publisher,
@@ -140,7 +140,7 @@ class SafetyKernelNode(LifecycleNode):
     def on_activate(self, previous: State) -> Outcome:
         """Subscribes to inputs and candidates; still nothing is accepted before a reset."""
         self._urgency.begin()  # also for the input thread: it shares the interpreter
-        with self.context.presence.one_announcement():
+        with self.context.presence.batch_announcements():
             self._undo_active += self.inputs.open()
             candidates = self._subscribe(
                 self._undo_active,

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from openral.errors import ConfigError
-from openral.graph.held import Held, held_object
+from openral.graph.attached_object import AttachedObject, held_object
 from openral.graph.obstacles import Obstacle, Sphere, moved, obstacle
 from openral.graph.pinned import Pinned
 from openral.graph.world_lists import WorldLists, attached
 from openral.ros.stamps import stamp_ns
 from openral.safety.kernel import Kernel
-from openral.safety.node.surroundings import stands_still
+from openral.safety.node.obstacle_views import stands_still
 
 _LOST_BASE_M = 0.25
 _NAN3 = (float("nan"),) * 3
@@ -28,7 +28,7 @@ class KnownWorld:
     """Known obstacles and attached objects at one time."""
 
     obstacles: list[Obstacle]
-    held: list[Held]
+    held: list[AttachedObject]
     """Attached objects: they move with a link of the robot."""
     fixed: bool
     """Whether the obstacles are in the odometry frame; otherwise they are in the base frame."""

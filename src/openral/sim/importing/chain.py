@@ -16,7 +16,7 @@ from openral.errors import ConfigError
 from openral.manifest.base import Transform
 from openral.manifest.joint import Dynamics, Joint, JointType
 from openral.manifest.kinematics import transform, vec3
-from openral.manifest.link import Capsule, Link
+from openral.manifest.link import Link, LinkCapsule
 from openral.sim.importing.capsule_fit import fit_capsules
 from openral.sim.importing.hull import reduce_hull
 from openral.sim.importing.link_points import body_points
@@ -206,7 +206,7 @@ def _shaped(link: Link, points: NDArray[np.float64]) -> Link:
     with contextlib.suppress(QhullError, ValueError):  # a flat shape keeps every point
         points = points[ConvexHull(points).vertices]
     capsules = tuple(
-        Capsule(
+        LinkCapsule(
             p0=vec3(capsule.p0, 4),
             p1=vec3(capsule.p1, 4),
             # Rounding moves the ends by up to half the grid's diagonal; the radius compensates.

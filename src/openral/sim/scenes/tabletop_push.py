@@ -70,7 +70,7 @@ class OnGoal(Model):
     """Largest distance between the centres; by default half the cube's edge."""
 
 
-class Layout:
+class PushLayout:
     """Positions and sizes of everything in the scene, in m in the world frame."""
 
     def __init__(self, robot: RobotDescription, options: TabletopOptions) -> None:
@@ -111,7 +111,7 @@ class Layout:
         return Transform(xyz=xyz, rpy=(0.0, 0.0, math.radians(options.robot_base_yaw_deg)))
 
 
-def _posts(robot: RobotDescription, layout: Layout) -> list[tuple[float, float, float]]:
+def _posts(robot: RobotDescription, layout: PushLayout) -> list[tuple[float, float, float]]:
     """x, y and height of the columns that carry a robot without a stand of its own."""
     if robot.kind is RobotKind.HUMANOID or robot.base_joints:
         return []
@@ -127,7 +127,7 @@ class PushTask:
 
     objects = ("cube", "goal")
 
-    def __init__(self, layout: Layout, tolerance: float) -> None:
+    def __init__(self, layout: PushLayout, tolerance: float) -> None:
         self._layout, self._tolerance = layout, tolerance
         self._cube = self._goal = 0
 
@@ -178,7 +178,7 @@ def _build(setup: Setup) -> MujocoRollout:
     options, criterion = setup.options, setup.parameters
     assert isinstance(options, TabletopOptions)
     assert isinstance(criterion, OnGoal)
-    layout = Layout(setup.robot, options)
+    layout = PushLayout(setup.robot, options)
     stage = Stage(setup.robot, setup.scene.base_pose or layout.mount(options))
     _furnish(stage.spec, layout, options)
     _add_cameras(stage.spec, layout)
@@ -186,7 +186,7 @@ def _build(setup: Setup) -> MujocoRollout:
     return MujocoRollout(setup, stage, task)
 
 
-def _furnish(spec: mujoco.MjSpec, layout: Layout, options: TabletopOptions) -> None:
+def _furnish(spec: mujoco.MjSpec, layout: PushLayout, options: TabletopOptions) -> None:
     add_lights(spec)
     add_floor(spec)
     (x, y), (dx, dy), top = layout.centre, layout.table, layout.top
@@ -211,7 +211,7 @@ def _furnish(spec: mujoco.MjSpec, layout: Layout, options: TabletopOptions) -> N
     )
 
 
-def _add_cameras(spec: mujoco.MjSpec, layout: Layout) -> None:
+def _add_cameras(spec: mujoco.MjSpec, layout: PushLayout) -> None:
     (x, y), top, size = layout.centre, layout.top, max(layout.table)
     forward = layout.reach.forward
     add_camera(spec, "top", (x + 0.8 * forward * size, y, top + 3.2 * size), (x, y, top))

@@ -57,8 +57,8 @@ class RunnerGraph:
         """Creates subscriptions, publishers and the client of the HAL."""
         self.observer.open()
         hear = self._hear
-        hear(f"{_MSGS}/Verdict", topics.VERDICT, partial(self._pass, "heard_verdict"), STATE)
-        hear(f"{_MSGS}/AppliedAction", topics.APPLIED, partial(self._pass, "heard_applied"), STATE)
+        hear(f"{_MSGS}/Verdict", topics.VERDICT, partial(self._pass, "on_verdict"), STATE)
+        hear(f"{_MSGS}/AppliedAction", topics.APPLIED, partial(self._pass, "on_applied"), STATE)
         hear(f"{_MSGS}/HalState", topics.HAL_STATE, self._on_hal, SENSOR)
         hear(f"{_MSGS}/SafetyState", topics.SAFETY_STATE, self._on_safety, LATCHED)
         hear("std_msgs/msg/String", topics.EPISODE, self._on_episode, LATCHED)
@@ -97,7 +97,7 @@ class RunnerGraph:
     def _on_hal(self, message: Any) -> None:
         with self.lock:
             self.executing = message.state == HalStatus.EXECUTING
-            self._pass("heard_hal", message)
+            self._pass("on_hal_state", message)
 
     def _on_safety(self, message: Any) -> None:
         with self.lock:

@@ -55,7 +55,7 @@ class SkillRunnerNode(LifecycleNode):
 
     def on_activate(self, previous: State) -> Outcome:
         """Joins the graph and accepts goals."""
-        with self.context.presence.one_announcement():
+        with self.context.presence.batch_announcements():
             self.graph.open()
             if self.settings.policy == "process":
                 name = topics.EXECUTE_SKILL

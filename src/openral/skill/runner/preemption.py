@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from openral.manifest import ControlMode, RobotDescription
 from openral.manifest.skill import Representation, Slot
-from openral.skill.runner.flight import Flight
+from openral.skill.runner.proposed_chunk import ProposedChunk
 from openral.skill.spaces.action_space import SlotRows
 from openral.skill.spaces.slot_columns import ALL, slot_columns
 
@@ -24,8 +24,8 @@ _ROW_S = 0.05
 _SHARE = 0.9  # of a joint's speed limit: what the kernel will surely accept
 
 
-def may_overlap(
-    flight: Flight, slots: Sequence[SlotRows], robot: RobotDescription, now_ns: int
+def can_preempt(
+    flight: ProposedChunk, slots: Sequence[SlotRows], robot: RobotDescription, now_ns: int
 ) -> bool:
     """Whether the first row of `slots` can be reached in one `dt` from where `flight` is now.
 
@@ -46,7 +46,7 @@ def may_overlap(
     return True
 
 
-def _rest(part: SlotRows, flight: Flight, left: float) -> list[tuple[str, float]]:
+def _rest(part: SlotRows, flight: ProposedChunk, left: float) -> list[tuple[str, float]]:
     """Name and position of each joint of a slot when `left` rows remain."""
     if part.mode not in PLACES:
         return []
@@ -61,7 +61,7 @@ def _rest(part: SlotRows, flight: Flight, left: float) -> list[tuple[str, float]
 
 
 def braking_rows(
-    flight: Flight, robot: RobotDescription, positions: Vector, now_ns: int
+    flight: ProposedChunk, robot: RobotDescription, positions: Vector, now_ns: int
 ) -> tuple[list[SlotRows], float]:
     """Slots and dt that bring the robot to rest.
 
@@ -77,7 +77,7 @@ def braking_rows(
     return [replace(part, data=_sampled(flight, part, at)) for part in flight.slots], _ROW_S
 
 
-def _sampled(flight: Flight, part: SlotRows, at: Vector) -> Vector:
+def _sampled(flight: ProposedChunk, part: SlotRows, at: Vector) -> Vector:
     start = flight.start[list(part.columns.indices)]
     path = np.vstack([start, part.data])
     times = np.arange(len(path)) * flight.dt

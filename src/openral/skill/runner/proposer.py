@@ -17,11 +17,11 @@ from openral.manifest.skill import SkillKind
 from openral.ros.clock import NS
 from openral.skill.policy.host import Answer, PolicyHost
 from openral.skill.runner.chunk_maker import ChunkMaker
-from openral.skill.runner.flight import Flight
 from openral.skill.runner.goal_order import Ending
 from openral.skill.runner.graph import RunnerGraph
 from openral.skill.runner.parameters import RunnerParameters
-from openral.skill.runner.preemption import PLACES, may_overlap
+from openral.skill.runner.preemption import PLACES, can_preempt
+from openral.skill.runner.proposed_chunk import ProposedChunk
 from openral.skill.spaces.action_space import ActionSpace, SlotRows
 from openral.skill.spaces.state_vector import StateVector
 
@@ -57,9 +57,9 @@ class Proposer:
         self._answer_s = skill.timeout_s or settings.answer_timeout_s
         if graph.time_waits:  # a busy machine alone must not fail a policy
             self._answer_s = max(self._answer_s, SILENT_S)
-        self.flight: Flight | None = None
+        self.flight: ProposedChunk | None = None
         """The chunk proposed last, while it is pending or in execution."""
-        self._previous: Flight | None = None
+        self._previous: ProposedChunk | None = None
         self.chunks = self.refused = 0
         self.last_verdict = ""
         self.policy_s = 0.0
@@ -105,13 +105,15 @@ class Proposer:
             self.flight = self.send(self._next, dt, self.trace_id, self.policy_s)
         return None
 
-    def send(self, slots: list[SlotRows], dt: float, trace_id: bytes, policy_s: float) -> Flight:
+    def send(
+        self, slots: list[SlotRows], dt: float, trace_id: bytes, policy_s: float
+    ) -> ProposedChunk:
         """Proposes a chunk of slots now, with one row every `dt` seconds."""
         now = self._graph.now()
         chunk = self._maker.chunk(slots, dt, trace_id, now)
         start = self._from()
         steady = self._graph.steady
-        flight = Flight(trace_id, chunk.sequence, slots, dt, start, now, policy_s, steady)
+        flight = ProposedChunk(trace_id, chunk.sequence, slots, dt, start, now, policy_s, steady)
         self.chunks += 1
         with tracing.span(
             "skill.step", trace_id, self._began_ns, skill=self._skill.id, rows=flight.rows
@@ -140,7 +142,7 @@ class Proposer:
             return False
         if self.flight is None or self._due(now, 0.0):
             return True
-        return may_overlap(self.flight, slots, self._graph.robot, now)
+        return can_preempt(self.flight, slots, self._graph.robot, now)
 
     def _ask(self) -> None:
         try:
@@ -198,11 +200,11 @@ class Proposer:
         self._land(self.flight)
         self.flight = self._previous = None
 
-    def _land(self, flight: Flight | None) -> None:
+    def _land(self, flight: ProposedChunk | None) -> None:
         if flight is not None:
             self._graph.record(flight.record(self._graph.now()))
 
-    def _interrupted(self, flight: Flight) -> Ending | None:
+    def _interrupted(self, flight: ProposedChunk) -> Ending | None:
         self._ended_s = self._ended_s or self._graph.steady()
         by_scene = flight.interrupted in _BY_SCENE and self._graph.episode is not None
         if by_scene and self._graph.steady() - self._ended_s < _NO_VERDICT_S:
@@ -217,7 +219,7 @@ class Proposer:
         self._outdated = self._asked
         self._retry_ns = self._graph.now() + _RETRY_S * NS
 
-    def _again(self, flight: Flight, why: str) -> Ending | None:
+    def _again(self, flight: ProposedChunk, why: str) -> Ending | None:
         """Nothing of it was executed: the same rows are proposed again, for `drop_patience_s`."""
         self.refused += 1
         self.land()
@@ -229,7 +231,7 @@ class Proposer:
             return Ending(False, "refused", f"dropped again and again: {why}")
         return None
 
-    def _ends(self, flight: Flight) -> Vector:
+    def _ends(self, flight: ProposedChunk) -> Vector:
         """Joint positions at a chunk's end: commanded in position modes, else measured."""
         out = self._graph.observer.positions
         for part in flight.slots:

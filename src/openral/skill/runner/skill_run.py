@@ -14,11 +14,11 @@ from openral.skill.library import describe
 from openral.skill.policy.host import Loaded, PolicyHost, PolicyOrder
 from openral.skill.runner.chunk_maker import ChunkMaker
 from openral.skill.runner.episode_watch import EpisodeWatch
-from openral.skill.runner.flight import Flight
 from openral.skill.runner.goal_order import Ending, GoalOrder
 from openral.skill.runner.graph import RunnerGraph
 from openral.skill.runner.parameters import RunnerParameters
 from openral.skill.runner.preemption import braking_rows
+from openral.skill.runner.proposed_chunk import ProposedChunk
 from openral.skill.runner.proposer import Proposer
 from openral.skill.skill import SkillContext
 from openral.skill.spaces.action_space import ActionSpace
@@ -58,29 +58,29 @@ class SkillRun:
         self._episode = EpisodeWatch(graph)
         self._proposer: Proposer | None = None
         self._ending: Ending | None = None
-        self._brake: Flight | None = None
+        self._brake: ProposedChunk | None = None
         self._cameras: tuple[str, ...] = ()
         self.wake: Callable[[], None] = lambda: None
 
     # Received messages
 
-    def heard_verdict(self, verdict: Any) -> None:
+    def on_verdict(self, verdict: Any) -> None:
         """Passes a Verdict to the chunks in execution."""
         for flight in self._flights():
-            flight.heard_verdict(verdict)
+            flight.on_verdict(verdict)
         self.wake()
 
-    def heard_applied(self, applied: Any) -> None:
+    def on_applied(self, applied: Any) -> None:
         """Passes an AppliedAction to the chunks in execution."""
         for flight in self._flights():
-            flight.heard_applied(applied)
+            flight.on_applied(applied)
 
-    def heard_hal(self, hal: Any) -> None:
+    def on_hal_state(self, hal: Any) -> None:
         """Passes a HalState to the chunks in execution."""
         for flight in self._flights():
-            flight.heard_hal(hal)
+            flight.on_hal_state(hal)
 
-    def _flights(self) -> list[Flight]:
+    def _flights(self) -> list[ProposedChunk]:
         proposed = self._proposer.flight if self._proposer else None
         return [flight for flight in (proposed, self._brake) if flight is not None]
 

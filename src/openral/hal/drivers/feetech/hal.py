@@ -44,7 +44,7 @@ from openral.hal.drivers.feetech.registers import (
     from_snapshot,
 )
 from openral.hal.drivers.feetech.release import release
-from openral.hal.drivers.feetech.snapshot import Health, JointState, health_of
+from openral.hal.drivers.feetech.snapshot import JointState, ServoHealth, health_of
 from openral.hal.drivers.feetech.targets import require_pose, ticks_of
 from openral.manifest import RobotDescription
 
@@ -94,7 +94,7 @@ class FeetechHAL:
         self._guardian: Guardian | None = None
         self._goals: dict[int, int] = {}
         self._unheard = 0
-        self._health: dict[str, Health] = {}
+        self._health: dict[str, ServoHealth] = {}
         self._stopped = False
         self._reason = ""
         self._limp = False
@@ -115,7 +115,7 @@ class FeetechHAL:
         return self._guardian.pid if self._guardian else None
 
     @property
-    def health(self) -> dict[str, Health]:
+    def health(self) -> dict[str, ServoHealth]:
         """Load, voltage and temperature by joint, as of the last `read_state`."""
         return self._health
 

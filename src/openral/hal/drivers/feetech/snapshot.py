@@ -28,7 +28,7 @@ class JointState:
 
 
 @dataclass(frozen=True)
-class Health:
+class ServoHealth:
     """Load, supply and temperature of a servo."""
 
     load: float
@@ -42,9 +42,9 @@ class Health:
         return f"load {self.load:.0%}, {self.voltage:.1f} V, {self.temperature} °C"
 
 
-def health_of(block: bytes) -> Health:
+def health_of(block: bytes) -> ServoHealth:
     """Decodes the health in a snapshot block."""
-    return Health(
+    return ServoHealth(
         from_snapshot(PRESENT_LOAD, block) / 1000,
         from_snapshot(PRESENT_VOLTAGE, block) / 10,
         from_snapshot(PRESENT_TEMPERATURE, block),

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from openral.hal.execution.so3 import rotation_matrix, rotation_vector
 from openral.hal.execution.tool_ik import ToolIK
-from openral.hal.execution.turn import turn_matrix, turn_vector
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Columns = NDArray[np.int_]
 
 
-class Part(Protocol):
+class SlotTrajectory(Protocol):
     """One slot. Its `values` are joint positions, or torques if `torque` is set."""
 
     columns: Columns
@@ -75,7 +75,7 @@ class JointRates:
         return self._start + along(self._travel, seconds / self._dt)
 
 
-class Steps:
+class SteppedRows:
     """Rows that are constant for their dt each."""
 
     torque = cartesian = False
@@ -92,13 +92,13 @@ class Steps:
         return np.asarray(self._rows[min(max(row, 0), len(self._rows) - 1)])
 
 
-class JointTorques(Steps):
+class JointTorques(SteppedRows):
     """Joint torques, in N·m (N for prismatic joints)."""
 
     torque = True
 
 
-class Grip(Steps):
+class Grip(SteppedRows):
     """A gripper's goals; it approaches them at its speed limit."""
 
 
@@ -148,7 +148,7 @@ class ToolPath:
         for row in self._rows:
             self._way.append(_pose(row) if self._absolute else self._moved(self._way[-1], row))
         self._turns = [
-            turn_vector(after[:3, :3] @ before[:3, :3].T)
+            rotation_vector(after[:3, :3] @ before[:3, :3].T)
             for before, after in zip(self._way, self._way[1:], strict=False)
         ]
 
@@ -158,12 +158,12 @@ class ToolPath:
         share = min(seconds / self._dt - row, 1.0)
         before, after = self._way[row], self._way[row + 1]
         target = np.eye(4)
-        target[:3, :3] = turn_matrix(self._turns[row] * share) @ before[:3, :3]
+        target[:3, :3] = rotation_matrix(self._turns[row] * share) @ before[:3, :3]
         target[:3, 3] = before[:3, 3] + share * (after[:3, 3] - before[:3, 3])
         return np.asarray(self._ik.towards(told, target, reach)[self.columns])
 
     def _moved(self, before: Matrix, row: Vector) -> Matrix:
-        turn = turn_matrix(row[3:])
+        turn = rotation_matrix(row[3:])
         after = before.copy()
         if self._in_tool:
             after[:3, 3] += before[:3, :3] @ row[:3]

@@ -17,7 +17,7 @@ Vec3 = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Held:
+class AttachedObject:
     """A capsule around an attached object, in the frame of its link, in m."""
 
     id: str
@@ -28,20 +28,22 @@ class Held:
     touches: tuple[str, ...] = ()
     """Links that may touch it, besides the one that it is attached to."""
 
-    def in_kernel(self, links: list[str]) -> _core.Held:
+    def in_kernel(self, links: list[str]) -> _core.AttachedObject:
         """Converts to the kernel's type; `links`: link names in the kernel's order."""
         for name in (self.link, *self.touches):
             if name not in links:
                 raise ConfigError(f"object '{self.id}': no link '{name}'; {choices(name, links)}")
         touches = [links.index(name) for name in self.touches]
-        return _core.Held(self.id, links.index(self.link), self.p0, self.p1, self.radius, touches)
+        return _core.AttachedObject(
+            self.id, links.index(self.link), self.p0, self.p1, self.radius, touches
+        )
 
     def row(self) -> NDArray[np.float64]:
         """Both end points and the radius in m, shape (7,)."""
         return np.array([*self.p0, *self.p1, self.radius])
 
 
-def held_object(primitive: Any) -> Held:
+def held_object(primitive: Any) -> AttachedObject:
     """Converts an attached CollisionPrimitive: the smallest capsule along its longest axis."""
     half, radius = _half_axis(primitive)
     at, turn = primitive.pose.position, primitive.pose.orientation
@@ -54,7 +56,7 @@ def held_object(primitive: Any) -> Held:
             "its pose or size is not finite, negative or no orientation"
         )
     way = Rotation.from_quat(quaternion).apply(half)
-    return Held(
+    return AttachedObject(
         primitive.id,
         primitive.attached_link,
         _vec(centre - way),

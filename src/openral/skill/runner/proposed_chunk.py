@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass
-class Flight:
+class ProposedChunk:
     """Tracks the progress of a chunk by received verdicts, applied actions and HAL states."""
 
     trace_id: bytes
@@ -88,13 +88,13 @@ class Flight:
             return False
         return not self.accepted or bool(self.interrupted) or now_ns >= self.end_ns
 
-    def heard_verdict(self, verdict: Any) -> None:
+    def on_verdict(self, verdict: Any) -> None:
         """Processes a Verdict if it is for this chunk."""
         if self.verdict is None and bytes(verdict.trace_id) == self.trace_id:
             self._started_ns = float(stamp_ns(verdict))
             self.verdict = verdict
 
-    def heard_applied(self, applied: Any) -> None:
+    def on_applied(self, applied: Any) -> None:
         """Processes an AppliedAction if it is for this chunk: it bounds when the HAL began."""
         if bytes(applied.trace_id) != self.trace_id:
             return
@@ -111,7 +111,7 @@ class Flight:
         latest = stamp_ns(applied) - applied.row * self.row_ns
         self._started_ns = min(max(self._started_ns, latest - self.row_ns), latest)
 
-    def heard_hal(self, hal: Any) -> None:
+    def on_hal_state(self, hal: Any) -> None:
         """Processes a HalState: the HAL may have ended the chunk before its last row."""
         mine = self.safe_sequence is not None and hal.sequence == self.safe_sequence
         if mine and hal.state != HalStatus.EXECUTING and hal.reason not in ("", "finished"):

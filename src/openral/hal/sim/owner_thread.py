@@ -17,7 +17,7 @@ T = TypeVar("T")
 Jobs = queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]]
 
 
-class Mailbox:
+class OwnerThread:
     """`call` runs a job on the owner's thread, between two steps; on that thread itself at once.
 
     `look` is for slow jobs such as rendering: one between two steps, after all calls.

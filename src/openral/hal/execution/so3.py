@@ -12,7 +12,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def turn_vector(matrix: Matrix) -> Vector:
+def rotation_vector(matrix: Matrix) -> Vector:
     """The rotation vector (3,) in rad of a rotation matrix (3, 3)."""
     (_, b, c), (d, _, f), (g, h, _) = matrix.tolist()
     x, y, z = (h - f) / 2.0, (c - g) / 2.0, (d - b) / 2.0
@@ -24,7 +24,7 @@ def turn_vector(matrix: Matrix) -> Vector:
     return np.array([x * scale, y * scale, z * scale])
 
 
-def turn_matrix(vector: Vector) -> Matrix:
+def rotation_matrix(vector: Vector) -> Matrix:
     """The rotation matrix (3, 3) of a rotation vector (3,) in rad."""
     x, y, z = (float(v) for v in vector)
     angle = math.sqrt(x * x + y * y + z * z)

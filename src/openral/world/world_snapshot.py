@@ -35,7 +35,7 @@ from openral.world.body import Body
 _STATUS = ("accepted", "slowed", "rejected", "dropped")
 
 
-class Belief:
+class WorldSnapshot:
     """Subscribes to the map, the robot's state, and the kernel's verdicts and state."""
 
     def __init__(self, node: Node, robot: RobotDescription) -> None:

@@ -1,4 +1,4 @@
-"""LiveHAL: a connected HAL with the bridges that its capabilities and its manifest require."""
+"""HalBridges: a connected HAL with the bridges that its capabilities and its manifest require."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Told:
     episode: Episode | None
 
 
-class LiveHAL:
+class HalBridges:
     """`tick` is called for every measurement, on the thread that made it."""
 
     def __init__(
@@ -140,7 +140,7 @@ class LiveHAL:
 
     def activate(self) -> None:
         """Subscribes to the kernel; to its state first, so that no action arrives before it."""
-        with self.node.context.presence.one_announcement():
+        with self.node.context.presence.batch_announcements():
             self.watch.open(self._active)
             if self._leases is not None:
                 self._leases.open(self._active)
