@@ -44,7 +44,7 @@ class Goals:
     def start(self) -> None:
         """Resets the scene from the second episode on and sends the next goal.
 
-        Raises Ended if the runner refuses the goal.
+        Raises RunEnded if the runner refuses the goal.
         """
         options, link = self._options, self._link
         episode = len(self.results)

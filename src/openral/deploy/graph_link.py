@@ -37,7 +37,7 @@ def _sealed_clock(node: Node, key: RunKey, hear: Callable[[Any], None]) -> Subsc
 
 
 class GraphLink:
-    """While it waits it polls `look`, which raises Ended as soon as the run is over."""
+    """While it waits it polls `look`, which raises RunEnded as soon as the run is over."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class GraphLink:
     # Waiting
 
     def until(self, condition: Callable[[], Any], timeout_s: float, what: str) -> Any:
-        """Waits until the condition returns a true value; Ended after `timeout_s`.
+        """Waits until the condition returns a true value; RunEnded after `timeout_s`.
 
         `what` is the message's first part, e.g. "hal did not come up".
         """
@@ -82,7 +82,7 @@ class GraphLink:
         return value
 
     def answer(self, future: Future[Any], timeout_s: float, what: str) -> Any:
-        """Waits for the result of a future; Ended if it fails or does not come in `timeout_s`."""
+        """Waits for the result of a future; RunEnded if it fails or takes over `timeout_s`."""
         give_up = time.monotonic() + timeout_s
         while True:
             try:
@@ -105,13 +105,13 @@ class GraphLink:
     # Managed nodes
 
     def join(self, spec: NodeSpec, timeout_s: float) -> ManagedNode:
-        """Waits up to `timeout_s` for a node's services; Ended if they do not appear."""
+        """Waits up to `timeout_s` for a node's services; RunEnded if they do not appear."""
         made = self.managed[spec.name] = ManagedNode(self.node, spec.name)
         self.until(lambda: made.is_there, timeout_s, f"{spec.name} did not come up")
         return made
 
     def change(self, name: str, label: str, timeout_s: float) -> None:
-        """Executes a node's transition; Ended with the node's reason if it fails."""
+        """Executes a node's transition; RunEnded with the node's reason if it fails."""
         self.monitor.errors.pop(name, None)
         answer = self.answer(self.managed[name].transition(label), timeout_s, f"{name} {label}")
         if not answer.success:
@@ -128,7 +128,7 @@ class GraphLink:
         return value_of(self.answer(future, STARTING_S, f"{name}'s parameters"))
 
     def set_parameter(self, name: str, parameter: str, value: Any) -> None:
-        """Sets a node's parameter; Ended if it is refused."""
+        """Sets a node's parameter; RunEnded if it is refused."""
         future = self.managed[name].set_parameter(parameter, value)
         result = self.answer(future, STARTING_S, f"{name}'s parameters").results[0]
         if not result.successful:

@@ -107,7 +107,7 @@ class Supervisor:
         self._wake.set()
 
     def _look(self) -> None:
-        """Raises Ended if the run is over for a reason other than the skill."""
+        """Raises RunEnded if the run is over for a reason other than the skill."""
         try:
             self._look_around()
         except RunEnded as ended:

@@ -105,7 +105,7 @@ class LockstepGraph:
         return result
 
     def arm(self) -> None:
-        """Ticks until the kernel has received enough to be armed; Ended if it never does."""
+        """Ticks until the kernel has received enough to be armed; RunEnded if it never does."""
         for _ in range(_ARM_TICKS):
             self.tick()
             if self.world.mapping is not None and not self.world.mapping.healthy:

@@ -1,4 +1,4 @@
-"""Mailbox: runs calls of other threads on the one thread that owns a simulation."""
+"""Runs calls of other threads on the one thread that owns a simulation."""
 
 from __future__ import annotations
 
