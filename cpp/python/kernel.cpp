@@ -169,7 +169,8 @@ void bind_verdict(nb::module_& module) {
 }
 
 void bind_primitive(nb::module_& module) {
-  nb::class_<Held>(module, "AttachedObject", "An object that moves with a link: a capsule in its frame")
+  nb::class_<Held>(module, "AttachedObject",
+                   "An object that moves with a link: a capsule in its frame")
       .def(
           "__init__",
           [](Held* self, std::string id, int link, const Vec3& p0, const Vec3& p1, double radius,
