@@ -47,6 +47,7 @@ def test_time_going_back_empties_the_buffer(graph: Any, until: Any) -> None:
     broadcaster.send_transform(stamped("odom", "base", 101 * SECOND, at(101)))
     until(lambda: listener.buffer.can_transform("odom", "base", 101 * SECOND))
     until(lambda: clock.publish(msg.Clock(to_time(SECOND))) or node.now() == SECOND)
-    assert not listener.buffer.can_transform("odom", "base")
+    # The clock shows the new time just before its jump callbacks run on their thread.
+    until(lambda: not listener.buffer.can_transform("odom", "base"))
     until(lambda: known_at(2))
     assert np.allclose(listener.buffer.lookup("odom", "base").translation, [2, 0, 0])
