@@ -80,7 +80,7 @@ def test_a_datagram_from_another_machine_is_refused(network: str, answer: str) -
 
 FLOOD = """
 import sys, time
-from openral.ros.transport.transport import dds_config
+from openral.ros.transport import dds_config
 dds_config.MAX_SAMPLE_BYTES = 2**31 - 1
 from openral.ros.node.context import Context
 from openral.ros.transport.dds_config import Network

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -115,7 +115,8 @@ def lender(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
             yield process, child
         finally:
             process.stdin.close()  # type: ignore[union-attr]
-            os.kill(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may have ended by itself
+                os.kill(child, signal.SIGKILL)
 
 
 def said(process: subprocess.Popen[str], word: str) -> str:

@@ -145,7 +145,7 @@ def test_what_cannot_be_loaded_says_why(policy: PolicyProcess) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "error", "words"),
     [
-        ("random", {"speed": 1}, ConfigError, "parameter 'speed' of skill 'random'"),
+        ("random", {"sped": 1}, ConfigError, "parameter 'sped' of skill 'random'"),
         ("scripted-push", {}, CapabilityMismatch, "needs an object 'cube'"),
     ],
 )

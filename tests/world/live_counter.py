@@ -39,7 +39,7 @@ class LiveCounter:
 
     def go(self, pose: Vector) -> None:
         """To a pose that nothing stands in the way of."""
-        stop = self.drive("joint_position", Way([self.joints()[0], pose], [0.6]))
+        stop = self.drive("joint_position", Way([self.joints()[0], pose], [0.5]))
         assert stop is None, stop.detail
 
     def drive_until_vetoed(self, mode: str, way: Way) -> Any:
