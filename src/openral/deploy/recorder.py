@@ -34,7 +34,7 @@ _MOST_BYTES = 256 * 1024 * 1024
 _LEASE_S, _BACKLOG = 1.0, 0.5
 """How far in s simulated time may advance past this node, and the fraction of its queue up to which
 it extends that lease: half of the queue holds a second of four 640x480 cameras at 30 Hz."""
-_END_S = 0.5
+_END_S = 1.0
 """Longest wait in s for a slow disk after Ctrl-C."""
 
 
@@ -79,6 +79,8 @@ class RecorderNode(LifecycleNode):
             lease.close()
         recorder, self._recorder = self._recorder, None
         sink, self._sink = self._sink, None
+        if recorder is not None and self.destroyed:
+            recorder.take_rest()
         if sink is not None:
             with suppress(RecordingError):  # reported when it happened
                 sink.close(_END_S)

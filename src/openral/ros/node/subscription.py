@@ -121,6 +121,10 @@ class Subscription:
             self.source = sample.source
             self.node.run_callback(self.callback, message)
 
+    def take_rest(self) -> None:
+        """Handles what has arrived, on the calling thread; for one that has left its loop."""
+        self._on_data()
+
     def close(self) -> None:
         """Leaves the graph; idempotent."""
         self.detach()

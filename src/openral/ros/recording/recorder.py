@@ -74,6 +74,11 @@ class Recorder:
         for entry in entries:
             self._subscribe(entry)
 
+    def take_rest(self) -> None:
+        """Records what has arrived; call it when the node has left its loop."""
+        for subscription in self.subscriptions.values():
+            subscription.take_rest()
+
     def close(self) -> None:
         """Closes all subscriptions."""
         with self._node.context.presence.batch_announcements():
