@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from openral.graph import topics
+from openral.graph.time_lease import LeaseHolder
 from openral.manifest import ControlMode, load_robot
 from openral.ros import ActionClient, Context, Executor, Node, Parameter
 from openral.ros.codec import types
@@ -38,6 +39,7 @@ SIZE, FRAME_S = (400, 300), 0.15
 SKILL = "openral_msgs/action/ExecuteSkill"
 START_S, STEP_S = 180.0, 300.0  # wall seconds: a busy machine slows simulated time
 ENDING_S = 15.0  # a graph that has lost a node needs a moment to end the others
+LEAD_S, SETTLE_S = 0.05, 0.5  # how far simulated time may lead this program, and from when on
 SPEED = 0.4  # rad/s of the fastest joint on the way that is refused
 
 
@@ -98,6 +100,7 @@ class Demo:
         kind = "openral_msgs/msg/ActionChunk"
         self._candidates = self.node.create_publisher(kind, topics.CANDIDATE, topics.COMMAND)
         self._skills = ActionClient(self.node, SKILL, "/openral/execute_skill")
+        self._lease = LeaseHolder(self.node, LEAD_S)
         self._executor = Executor(self.context)
         self._executor.add_node(self.node)
         self._executor.start()
@@ -164,10 +167,14 @@ class Demo:
             rows=len(rows) - 1,
             slots=[slot],
         )
+        # On a busy machine this program is slow: simulated time waits, or its proposal is stale.
+        give_up = time.monotonic() + SETTLE_S
+        self.until(lambda: self._lease.extend() or time.monotonic() > give_up, "simulated time")
         chunk.header.stamp = self.node.stamp()
         self.verdict = None
         self._candidates.publish(chunk)
         self.until(lambda: self.verdict is not None, "a verdict")
+        self._lease.release()
         return self.verdict
 
     def reset(self) -> str:
