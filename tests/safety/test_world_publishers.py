@@ -49,6 +49,7 @@ class Teller:
 
     def repeats(self) -> None:
         """Waits until it has told its list some more times."""
+        wait_until(lambda: self._out.has_subscribers)
         count = self.count
         wait_until(lambda: self.count > count + 5)
 
@@ -107,6 +108,7 @@ def test_a_dead_publisher_drops_motion_until_an_operators_reset_forgets_it(rig: 
     user.things = [ball("crate", (2.0, 1.0, 0.0))]
     rig.start_armed()
     wait_until(lambda: rig.propose(rig.stay()).status == ACCEPTED)
+    user.repeats()  # one that the kernel has not received yet would not be missed
     user.die()
     wait_until(lambda: rig.propose(rig.stay()).reason == "world_unavailable")
     for _ in range(3):
