@@ -19,7 +19,7 @@ def test_messages_come_through_unchanged_and_once(sent: list[bytes]) -> None:
     sealed = [sealer.seal(payload) for payload in sent]
     assert [opener.open(message) for message in sealed] == sent
     assert [opener.open(message) for message in sealed] == [None] * len(sent)
-    assert opener.refused == len(sent)
+    assert (opener.refused, opener.unsealed) == (len(sent), 0)
 
 
 @given(payloads, st.data())
@@ -29,7 +29,9 @@ def test_a_message_that_was_changed_is_refused(payload: bytes, data: st.DataObje
     at = data.draw(st.integers(0, len(sealed) - 1))
     bit = data.draw(st.integers(0, 7))
     changed = sealed[:at] + bytes([sealed[at] ^ 1 << bit]) + sealed[at + 1 :]
-    assert Opener(key, TOPIC).open(changed) is None
+    opener = Opener(key, TOPIC)
+    assert opener.open(changed) is None
+    assert opener.unsealed == 1
     cut = data.draw(st.integers(0, len(sealed) - 1))
     assert Opener(key, TOPIC).open(sealed[:cut]) is None
     assert Opener(key, TOPIC).open(sealed + b"\0\0\0\0") is None

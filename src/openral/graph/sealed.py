@@ -72,23 +72,26 @@ class Opener:
         self._last = (0, 0)
         self.refused = 0
         """Messages without a valid seal, repeated, or older than the last."""
+        self.unsealed = 0
+        """Those among them without a valid seal: of another publisher, or damaged."""
 
     def open(self, sealed: bytes) -> bytes | None:
         """The message's CDR, or None if it is refused. Never raises on bad bytes."""
         data = bytes(sealed)
         if len(data) < _PAYLOAD or data[: len(ENCAPSULATION)] != ENCAPSULATION:
-            return self._refuse()
+            return self._refuse(unsealed=True)
         mac = hmac.digest(self._key, data[_SIGNED:], "sha256")
         if not hmac.compare_digest(mac, data[len(ENCAPSULATION) : _SIGNED]):
-            return self._refuse()
+            return self._refuse(unsealed=True)
         epoch, sequence, length = _HEAD.unpack_from(data, _SIGNED)
         if (epoch, sequence) <= self._last or _PAYLOAD + length > len(data):
             return self._refuse()
         self._last = (epoch, sequence)
         return data[_PAYLOAD : _PAYLOAD + length]
 
-    def _refuse(self) -> bytes | None:
+    def _refuse(self, unsealed: bool = False) -> bytes | None:
         self.refused += 1
+        self.unsealed += unsealed
         return None
 
 
@@ -151,7 +154,10 @@ def subscribe_sealed(
     def take(sealed: bytes) -> None:
         payload = opener.open(sealed)
         if payload is None:
-            node.log.error("a message without the run's seal is refused", topic=topic, once=topic)
+            if opener.unsealed:  # a latched message that a newer one has overtaken is no attack
+                node.log.error(
+                    "a message without the run's seal is refused", topic=topic, once=topic
+                )
             return
         try:
             callback(payload if raw else types.decode(type_name, payload))

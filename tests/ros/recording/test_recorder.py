@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openral.ros import msg
-from openral.ros.qos import LATCHED, SENSOR
+from openral.ros.qos import LATCHED, SENSOR, QoS
 from openral.ros.recording import BackgroundWriter, Recording, RecordingWriter
 from openral.ros.recording.recorder import Recorder
 
@@ -63,6 +63,23 @@ def test_only_what_is_asked_for_and_what_never_came_is_told(
     recorder.close()
     sink.close()
     assert {r.log_time for r in Recording(tmp_path / "bag")} == {42}
+
+
+def test_what_has_arrived_when_the_node_leaves_its_loop_is_recorded(
+    graph: Any, until: Any, tmp_path: Path
+) -> None:
+    """On a busy machine the last verdict of a run was missing from its recording."""
+    out = graph.node("robot", apart=True).create_publisher(msg.String, "/chat", QoS(depth=1000))
+    node = graph.node("recorder", apart=True)
+    with BackgroundWriter(RecordingWriter(tmp_path / "bag")) as sink:
+        recorder = Recorder(node, sink, topics=["/chat"])
+        follow(recorder, until, "/chat")
+        node.detach()
+        for number in range(200):
+            out.publish(msg.String(str(number)))
+        until(lambda: recorder.take_rest() or sink.writer.count == 200)
+        recorder.close()
+    assert [r.message.data for r in Recording(tmp_path / "bag")] == [str(n) for n in range(200)]
 
 
 def test_a_weaker_publisher_that_joins_is_heard_too(graph: Any, until: Any, tmp_path: Path) -> None:

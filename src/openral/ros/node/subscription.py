@@ -109,7 +109,12 @@ class Subscription:
             self.node.run_callback(self.callback, item)
 
     def _on_data(self) -> None:
-        for sample in self._reader.take():
+        self._take_batch()
+
+    def _take_batch(self) -> int:
+        """Handles a batch; returns how many messages it had."""
+        samples = self._reader.take()
+        for sample in samples:
             if self.raw:
                 message: Any = sample.payload
             else:
@@ -120,10 +125,13 @@ class Subscription:
                     continue
             self.source = sample.source
             self.node.run_callback(self.callback, message)
+        return len(samples)
 
     def take_rest(self) -> None:
         """Handles what has arrived, on the calling thread; for one that has left its loop."""
-        self._on_data()
+        handled = 0
+        while handled < self.qos.depth and (batch := self._take_batch()):
+            handled += batch
 
     def close(self) -> None:
         """Leaves the graph; idempotent."""
